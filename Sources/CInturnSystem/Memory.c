@@ -17,8 +17,9 @@
 #include <stdlib.h>
 
 enum {
-  BLOCK = 128, // bytes
-  WORDS = 32,  // of 64 blocks each
+  CACHE_LINE = 64, // bytes, of most processors
+  BLOCK = 128,
+  WORDS = 32, // of 64 blocks each
   BLOCKS = WORDS * 64,
   // How many blocks may be in use while refusable calls go on without asking
   // the system.
@@ -68,6 +69,11 @@ static void *take_from_store(size_t alignment, size_t size) {
     return store[first];
   }
   return NULL;
+}
+
+void *inturn_system_allocate_lines(uintptr_t size) {
+  void *memory;
+  return posix_memalign(&memory, CACHE_LINE, size) == 0 ? memory : NULL;
 }
 
 int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {

@@ -181,6 +181,9 @@ int inturn_system_allocate(void *_Nullable *_Nonnull memory,
                            uintptr_t alignment, uintptr_t size);
 void inturn_system_free(void *_Nullable memory);
 
+/// Memory that begins a cache line, for `free`; null if there is none.
+void *_Nullable inturn_system_allocate_lines(uintptr_t size);
+
 /// How much of the store for lack of memory is in use.
 extern uint32_t inturn_system_store_used __attribute__((visibility("hidden")));
 bool inturn_system_finds_memory(void);

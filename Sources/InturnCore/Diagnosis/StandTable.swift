@@ -5,7 +5,7 @@ struct LaneProgress: Equatable {
   /// Changes with each start and end.
   let mark: UInt64
   /// How many jobs the executor has taken, while the lane waits for it: each brings its turn nearer.
-  let taken: Int
+  let taken: UInt32
   /// The queue's own.
   let limit: StallLimit
 }

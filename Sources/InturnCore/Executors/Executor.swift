@@ -4,27 +4,60 @@ import Synchronization
 package class Executor: @unchecked Sendable {
   // Safe to share: `lock` protects `ring` and whatever subclasses say it protects.
 
-  /// Protects `ring` and the subclass's state.
-  let lock = BriefLock()
-  @exclusivity(unchecked) var ring = ReadyRing()
-  /// What `waiting` returns: one word, beside the lock and the ring, as each further cache line would
-  /// have to come from the other processor, too. Relaxed: a hint.
-  private let waitingBits = Atomic<UInt64>(0)
   /// How many queues use the executor; protected by the engine's object lock.
   @exclusivity(unchecked) package var users = 0
   /// Set before the executor is shared; null for one without a handle.
   @exclusivity(unchecked) final var handle = Handle(bits: 0)
   /// The name of a pool's threads.
   let label: String?
+  /// Keeps what follows off the cache line of the reference count, which drainers write.
+  private let padding: (UInt64, UInt64) = (0, 0)
+  private let shared: UnsafeMutablePointer<Shared>
 
-  init(label: String?) { self.label = label }
+  /// What its threads and those that submit take from each other all the time. It is a cache line,
+  /// wherever the heap is: each further one would have to come from the other processor, too, and so
+  /// would this one whenever a neighbour on it is written.
+  private struct Shared: ~Copyable {
+    /// What `waiting` returns. Relaxed: a hint.
+    let waitingBits = Atomic<UInt64>(0)
+    var ring = ReadyRing()
+    let lock = BriefLock()
+    var machine: PoolMachine
+    /// Whether a drainer has gone on while only its own lane's drainers waited, since this was last
+    /// read. Relaxed: a hint.
+    let hasGoneOn = Atomic(false)
+
+    static var byteCount: Int { 64 }
+  }
+
+  /// Protects `ring` and the subclass's state.
+  final var lock: BriefLock { _read { yield shared.pointee.lock } }
+  final var ring: ReadyRing {
+    _read { yield shared.pointee.ring }
+    _modify { yield &shared.pointee.ring }
+  }
+  /// Used by pools alone.
+  final var machine: PoolMachine {
+    _read { yield shared.pointee.machine }
+    _modify { yield &shared.pointee.machine }
+  }
+
+  init(label: String?, _ machine: PoolMachine = PoolMachine(target: 0, maximum: 0)) {
+    self.label = label
+    precondition(MemoryLayout<Shared>.size <= Shared.byteCount)
+    shared = UnsafeMutableRawPointer.allocate(
+      byteCount: Shared.byteCount, alignment: Shared.byteCount
+    ).bindMemory(to: Shared.self, capacity: 1)
+    shared.initialize(to: Shared(machine: machine))
+  }
+
+  deinit {
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+  }
 
   /// Hands over an item. The executor calls it later, never inside this call.
   func submit(_ item: ReadyRing.Item) { fatalError("a subclass says how") }
-
-  /// Whether a drainer has gone on while only its own lane's drainers waited, since this was last
-  /// read. Rarely written, so that drainers can read it all the time. Relaxed: a hint.
-  final let hasGoneOn = Atomic(false)
 
   /// What waits, to be read without the lock.
   struct Waiting {
@@ -39,14 +72,17 @@ package class Executor: @unchecked Sendable {
   }
 
   @inline(__always)
-  final var waiting: Waiting { Waiting(bits: waitingBits.load(ordering: .relaxed)) }
+  final var waiting: Waiting { Waiting(bits: shared.pointee.waitingBits.load(ordering: .relaxed)) }
 
   @inline(__always)
   private func publishLocked(isUrgent: Bool) {
     let taken = UInt64(truncatingIfNeeded: ring.taken)
-    waitingBits.store(
+    shared.pointee.waitingBits.store(
       taken << 33 | (isUrgent ? 1 << 32 : 0) | UInt64(ring.count), ordering: .relaxed)
   }
+
+  /// Whether `hasWaiting(besides:)` has let a drainer go on since this was last asked.
+  final func hasGoneOn() -> Bool { shared.pointee.hasGoneOn.exchange(false, ordering: .relaxed) }
 
   /// Whether anything waits.
   @inline(__always)
@@ -58,7 +94,9 @@ package class Executor: @unchecked Sendable {
     let count = waiting.count
     if count == 0 { return false }
     if count > drainers { return true }
-    if !hasGoneOn.load(ordering: .relaxed) { hasGoneOn.store(true, ordering: .relaxed) }
+    if !shared.pointee.hasGoneOn.load(ordering: .relaxed) {
+      shared.pointee.hasGoneOn.store(true, ordering: .relaxed)
+    }
     return false
   }
 
@@ -69,7 +107,7 @@ package class Executor: @unchecked Sendable {
   var isAwaited: Bool { false }
 
   /// How many items have been taken so far.
-  final var taken: Int { lock.withLock { ring.taken } }
+  final var taken: UInt32 { lock.withLock { ring.taken } }
 
   @inline(__always)
   final func appendLocked(_ item: ReadyRing.Item, isUrgent: Bool = false) {

@@ -7,16 +7,16 @@
 /// or the maximum of threads exists and all are in calls, after which each of them looks.
 struct PoolMachine: Hashable {
   /// How many threads are started without waiting, whenever none is idle.
-  let target: Int
+  let target: UInt16
   /// How many threads may exist while others are blocked in calls.
-  let maximum: Int
+  let maximum: UInt16
   /// After this many looks in a row that find all threads computing and nothing taken, one of them
   /// counts as blocked anyway: it may be spinning on something that waits here.
-  let patience: Int
+  let patience: UInt16
   /// Threads that were started and have not ended.
-  private(set) var threads = 0
-  private(set) var coming = 0
-  private(set) var parked = 0
+  private(set) var threads: UInt16 = 0
+  private(set) var coming: UInt16 = 0
+  private(set) var parked: UInt16 = 0
   /// Whether one of the coming threads spins before it sleeps.
   private(set) var isSpinning = false
   /// Whether the clock will look.
@@ -27,11 +27,11 @@ struct PoolMachine: Hashable {
   private(set) var hasFailed = false
   /// Whether something has been taken since the clock's last look.
   private var hasMoved = false
-  private var looksInVain = 0
+  private var looksInVain: UInt16 = 0
 
-  init(target: Int, maximum: Int, patience: Int = 200) {
-    self.target = target
-    self.maximum = max(target, maximum)
+  init(target: Int, maximum: Int, patience: UInt16 = 200) {
+    self.target = UInt16(clamping: target)
+    self.maximum = UInt16(clamping: max(target, maximum))
     self.patience = patience
   }
 

@@ -32,40 +32,52 @@ struct ReadyRing: ~Copyable {
     }
   }
 
+  /// The first item, most of the time the only one: it is on the same cache line as the count.
+  private var first: UInt = 0
+  /// The others, from `taken` on.
   private var storage: UnsafeMutablePointer<UInt>
-  private var capacity: Int
-  /// How many items have been taken out; also gives the position of the first one.
-  private(set) var taken = 0
-  private(set) var count = 0
+  private var capacity: UInt32
+  /// How many items have been taken out, modulo 2^32.
+  private(set) var taken: UInt32 = 0
+  private var length: UInt32 = 0
+
+  var count: Int { Int(length) }
 
   init() {
     capacity = 16
-    storage = .allocate(capacity: capacity)
+    storage = .allocate(capacity: Int(capacity))
   }
 
   deinit { storage.deallocate() }
 
   mutating func append(_ item: Item) {
-    if count == capacity { grow() }
-    storage[(taken + count) & (capacity - 1)] = item.bits
-    count += 1
+    if length == 0 {
+      first = item.bits
+    } else {
+      if length > capacity { grow() }
+      storage[place(taken &+ length &- 1)] = item.bits
+    }
+    length += 1
   }
 
+  private func place(_ position: UInt32) -> Int { Int(position & (capacity - 1)) }
+
   mutating func popFirst() -> Item? {
-    if count == 0 { return nil }
-    let item = Item(bits: storage[taken & (capacity - 1)])
-    taken += 1
-    count -= 1
+    if length == 0 { return nil }
+    let item = Item(bits: first)
+    length -= 1
+    if length > 0 { first = storage[place(taken)] }
+    taken &+= 1
     return item
   }
 
   private mutating func grow() {
-    let larger = UnsafeMutablePointer<UInt>.allocate(capacity: 2 * capacity)
-    for position in taken..<taken + count {
-      larger[position & (2 * capacity - 1)] = storage[position & (capacity - 1)]
-    }
-    storage.deallocate()
-    storage = larger
+    let (old, oldCapacity) = (storage, capacity)
     capacity *= 2
+    storage = .allocate(capacity: Int(capacity))
+    for position in 0..<oldCapacity {
+      storage[place(taken &+ position)] = old[Int((taken &+ position) & (oldCapacity - 1))]
+    }
+    old.deallocate()
   }
 }

@@ -32,7 +32,6 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   /// How many threads it starts at once; see `PoolMachine.target`.
   package let size: Int
-  @exclusivity(unchecked) private var machine: PoolMachine
   /// The parked threads' words, in the order in which they parked.
   @exclusivity(unchecked) private var parked: [Parker] = []
   /// All threads, so that their words can still be reached when a thread ends with the process.
@@ -65,19 +64,18 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   package init(target: Int, maximum: Int, label: String?, clock: Clock) {
     size = target
-    machine = PoolMachine(target: target, maximum: maximum)
     self.clock = clock
-    super.init(label: label)
+    super.init(label: label, PoolMachine(target: target, maximum: maximum))
     // An array's first allocation may create its type under a lock of the Swift run time. That must
     // not happen on a pool thread, beside which another thread may fork.
-    parked.reserveCapacity(min(machine.maximum, 64))
-    workers.reserveCapacity(min(machine.maximum, 64))
+    parked.reserveCapacity(min(Int(machine.maximum), 64))
+    workers.reserveCapacity(min(Int(machine.maximum), 64))
   }
 
   // An armed timer retains the pool, so this one is not armed.
   deinit { pressureTimer.deallocate() }
 
-  package var threadCount: Int { lock.withLock { machine.threads } }
+  package var threadCount: Int { Int(lock.withLock { machine.threads }) }
 
   override var standing: String {
     lock.lock()
@@ -112,8 +110,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   func checkPressure() {
     lock.lock()
     let computing = machine.looksStuck(ring.count) ? countComputingLocked() : 0
-    let hasGoneOn = hasGoneOn.exchange(false, ordering: .relaxed)
-    let provision = machine.look(ring.count, hasGoneOn: hasGoneOn, computing: computing)
+    let provision = machine.look(ring.count, hasGoneOn: hasGoneOn(), computing: computing)
     let isWatched = machine.isWatched
     unlockAndAct(on: provision)
     if isWatched { watchPressure() }

@@ -1,3 +1,5 @@
+import CInturnSystem
+
 /// A piece of a lane's buffer: jobs in order, from `start` up to `count`.
 ///
 /// Chunks come in five sizes. A lane begins with the smallest, so that a million queues with one
@@ -99,7 +101,8 @@ struct ChunkPool: ~Copyable {
     }
     lock.unlock()
     if chunk == nil {
-      chunk = malloc(Chunk.byteCount(ofClass: sizeClass))?.bindMemory(
+      // Its counts and its first job are on one line, which all that some queues ever pass on.
+      chunk = inturn_system_allocate_lines(UInt(Chunk.byteCount(ofClass: sizeClass)))?.bindMemory(
         to: Chunk.self, capacity: 1)
     }
     if chunk == nil && isOwed {

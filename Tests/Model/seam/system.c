@@ -1,5 +1,6 @@
 // Parts of the system without points of the scheduler: what a process has,
 // descriptors, memory.
+#define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,3 +129,8 @@ void __wrap_free(void *memory) {
 }
 
 #endif
+
+void *inturn_system_allocate_lines(uintptr_t size) {
+  void *memory;
+  return posix_memalign(&memory, 64, size) == 0 ? memory : NULL;
+}
