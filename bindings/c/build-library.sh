@@ -123,7 +123,8 @@ compile_embedded() {
   mapfile -t sources < <(find Sources/InturnC -name '*.swift' | sort)
   swiftc "${swift_flags[@]}" -module-name InturnC -c "${sources[@]}" \
     -o "$work/api.o"
-  # Swift's allocations go through functions that are not refused: see Memory.c. A
+  # Swift's allocations go through functions that are not refused: see Memory.c. What
+  # it calls besides is in libc/. A
   # hash of the compiler's arguments would differ from folder to folder. Nobody reads
   # the compiler's name.
   local file
@@ -131,6 +132,7 @@ compile_embedded() {
     "$(swift_tool llvm-objcopy)" \
       --redefine-sym posix_memalign=inturn_system_allocate \
       --redefine-sym free=inturn_system_free \
+      --redefine-sym ceil=inturn_library_ceil \
       --remove-section=.swift_modhash --remove-section=.comment "$work/$file.o"
   done
   shared_objects=("$work/core.o" "$work/api.o")
@@ -164,7 +166,7 @@ compile_c() {
 # Older C libraries have separate files for threads and for the loader.
 link_embedded() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -shared \
-    -o "$output/$(library_file)" "${shared_objects[@]}" "${link_flags[@]}" -lm \
+    -o "$output/$(library_file)" "${shared_objects[@]}" "${link_flags[@]}" \
     -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
 }
 

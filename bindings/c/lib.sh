@@ -42,7 +42,7 @@ library_file() { printf 'libinturn.so.%s\n' "$(header_version)"; }
 # What a program that links libinturn.a needs besides, for a C linker. (The
 # shared library states its own needs.)
 # shellcheck disable=SC2034
-library_needs=(-lm -lpthread -ldl)
+library_needs=(-lpthread -ldl)
 
 # What the checks of a built library share. check_begins ARGUMENT...: sets
 # `library` to the only argument; problem MESSAGE...: counts it in `problems`;
