@@ -372,9 +372,10 @@ SCENARIO(a_pool_that_has_no_thread_does_not_call_it_busy) {
   {
     Queue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO, pool);
     Watched watched;
-    // The watchdog's own thread has been started.
+    // The watchdog's own thread has been started by the first report.
     Operation &x = other.add("x", keeps);
-    x.awaitCall();
+    other.add("behind", finishes);
+    watched.awaitReport();
     model_failing_starts = -1;
     queue.add("y", finishes);
     watched.awaitSaying("no thread of its pool");
