@@ -336,13 +336,21 @@ import Testing
     #expect(entries[0].object == read.pointee.pool)
     let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(entries[0].object))!
     #expect(pool.pointee.executor.handle == engine.pointee.poolHandle.bits)
-    #expect(pool.pointee.threads <= UInt64(engine.pointee.pool.size + 64))
+    #expect(pool.pointee.size == UInt64(engine.pointee.pool.size))
     let clock = Clock(isManual: true)
     let fresh = WorkerPool(target: 3, maximum: 5, label: nil, clock: clock)
     let unused = self.read(fresh, as: inturn_layout_pool.self)
     let workers = UnsafePointer<inturn_layout_array>(bitPattern: UInt(unused.workers))!
-    #expect((unused.threads, workers.pointee.count) == (0, 0))
+    #expect((unused.size, workers.pointee.count) == (3, 0))
     #expect(workers.pointee.capacity >> 1 >= 5)
+    let shared = UnsafePointer<inturn_layout_shared>(bitPattern: UInt(unused.executor.shared))!
+    fresh.appendLocked(ReadyRing.Item(lane: Lane.Pointer(bitPattern: UInt(lane))!))
+    _ = fresh.machine.provide(for: 1)
+    #expect(shared.pointee.first == lane)
+    #expect((shared.pointee.count, shared.pointee.taken, shared.pointee.capacity) == (1, 0, 16))
+    #expect((shared.pointee.threads, shared.pointee.coming, shared.pointee.parked) == (1, 1, 0))
+    #expect(shared.pointee.lock & 0xFFFF == 0)
+    fresh.lock.withLock { #expect(shared.pointee.lock & 0xFFFF == 1) }
     #expect(read.pointee.system_clock == bits(engine.pointee.systemClockReference.toOpaque()))
     let tables = [
       objects.pointee.executors, objects.pointee.clocks, objects.pointee.owners,

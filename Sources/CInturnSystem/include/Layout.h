@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 8
+#define INTURN_LAYOUT_NUMBER 9
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -134,20 +134,25 @@ struct inturn_layout_object_entry {
 /// `Executor`; a Swift string is two words.
 struct inturn_layout_executor {
   inturn_layout_address type;
-  uint64_t references;
-  uint32_t lock;
-  inturn_layout_address ring;
-  uint64_t capacity, taken, count, waiting, users, handle;
+  uint64_t references, users, handle;
   uint64_t label[2];
+  uint64_t unread[2];
+  inturn_layout_address shared;
+};
+
+/// `Executor.Shared`
+struct inturn_layout_shared {
+  uint64_t waiting, first;
+  inturn_layout_address ring;
+  uint32_t capacity, taken, count, lock;
+  uint16_t unread[3];
+  uint16_t threads, coming, parked; // of a pool
 };
 
 /// `WorkerPool`, after what each executor has.
 struct inturn_layout_pool {
   struct inturn_layout_executor executor;
-  uint64_t unread[5];
-  uint64_t threads, coming, parked;
-  uint8_t also_unread[5];
-  uint64_t looks;
+  uint64_t size;
   inturn_layout_address sleepers, workers; // arrays
 };
 
@@ -160,7 +165,7 @@ struct inturn_layout_worker {
 /// `HostExecutor`, likewise.
 struct inturn_layout_host {
   struct inturn_layout_executor executor;
-  uint8_t unread, is_main;
+  uint8_t is_main;
   uint32_t places;
   uint64_t attachment, thread, waker;
   uint32_t drainers;

@@ -80,18 +80,19 @@ static void add_parkers(struct reader *reader, uint64_t workers) {
 static bool read_executor(struct reader *reader, uint64_t address,
                           struct thing *thing) {
   struct inturn_layout_executor executor;
+  struct inturn_layout_shared shared;
   struct inturn_layout_pool pool;
   struct inturn_layout_host host;
-  if (!read_at(reader, address, &executor, sizeof executor))
+  if (!read_at(reader, address, &executor, sizeof executor) ||
+      !read_at(reader, executor.shared, &shared, sizeof shared))
     return false;
-  thing->count = executor.count;
+  thing->count = shared.count;
   take_string(reader, executor.label, thing->label, sizeof thing->label);
   if (executor.type == reader->pool_type) {
     thing->is_pool = true;
-    if (read_at(reader, address, &pool, sizeof pool)) {
-      thing->running = pool.threads;
+    thing->running = shared.threads;
+    if (read_at(reader, address, &pool, sizeof pool))
       add_parkers(reader, pool.workers);
-    }
   } else if (read_at(reader, address, &host, sizeof host)) {
     thing->is_main = host.is_main == 1;
     thing->running = host.drainers;
@@ -193,18 +194,18 @@ char *standing(struct queue *queue) {
   struct reader *reader = queue->reader;
   uint64_t address =
       queue->extra.executor ? queue->extra.executor : reader->engine.pool;
-  struct inturn_layout_pool pool;
+  struct inturn_layout_shared shared;
   struct inturn_layout_host host;
   if (queue->executor.handle == 0)
     return text("its tasks have not come to it");
   if (queue->executor.type == reader->pool_type) {
-    if (!read_at(reader, address, &pool, sizeof pool) || pool.threads == 0 ||
-        pool.coming || pool.parked)
+    if (!read_at(reader, queue->executor.shared, &shared, sizeof shared) ||
+        shared.threads == 0 || shared.coming || shared.parked)
       return text("no thread of its pool comes to it");
-    return pool.threads == 1
+    return shared.threads == 1
                ? text("the only thread of its pool is in a call")
-               : text("all %" PRIu64 " threads of its pool are in calls",
-                      pool.threads);
+               : text("all %u threads of its pool are in calls",
+                      shared.threads);
   }
   if (!read_at(reader, address, &host, sizeof host))
     return text("its executor does not call it");
