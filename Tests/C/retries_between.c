@@ -6,12 +6,18 @@
  */
 #include "flaky.h"
 
+static void never_told(void *context, inturn_token token) {
+  (void)context, (void)token;
+  FAIL("nothing runs that could be asked to end");
+}
+
 static void check_cancel_between(inturn_queue_kind kind) {
   for (int64_t delay = 0; delay <= 100; delay += 100) {
     flaky a = flaky_create("a");
     job next = JOB("next");
     inturn_retry retry = retry_with(0, delay);
     stage stage = create_with(kind, &a, &retry, work_hold);
+    CHECK_OK(inturn_token_on_cancel(a.job.token, never_told, NULL, NULL));
     CHECK_OK(inturn_queue_suspend(stage.queue));
     stage_fail(&stage, &a.job);
     job_enqueue(stage.queue, &next, work_finish);

@@ -197,7 +197,7 @@ extension UnsafeMutablePointer<Lane> {
     }
     // The executor may reach the end before the cancel notice.
     let isToldHere =
-      word.contains(.cutOff) && slot.isDueLocked(.cancel)
+      word.contains([.cutOff, .started]) && slot.isDueLocked(.cancel)
       && !pointee.machine.flags.contains(.destroyed)
     if isToldHere && hasCalled {
       // That handler is a call of its own.
