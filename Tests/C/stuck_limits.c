@@ -73,6 +73,32 @@ static void the_limit_of_the_cause_counts(void) {
   stalls_end();
 }
 
+/* Though its own queue has nothing more to do, and theirs are more patient. */
+static void what_others_wait_for_has_the_limit_of_its_queue(void) {
+  static const char name[] = "name", *const names[] = {name};
+  for (int has_name = 0; has_name < 2; has_name++) {
+    stalls_begin(-1);
+    inturn_queue network = queue_with_limit("network", 20 * MS);
+    inturn_queue database = labelled_queue(INTURN_QUEUE_FIFO, "database");
+    inturn_operation_options load = labelled("load"), save = labelled("save");
+    inturn_operation loading;
+    inturn_token token;
+    load.exclusive = save.exclusive = names;
+    load.exclusive_count = save.exclusive_count = (size_t)has_name;
+    hold_kept(network, &load, &token, &loading);
+    save.after = &loading;
+    save.after_count = !has_name;
+    CHECK_OK(inturn_queue_enqueue_with(database, &save, just_finish, NULL, NULL,
+                                       NULL));
+    stall told = STALL("token load@network");
+    CHECK(told.stalled_ns < 10 * 20 * MS);
+    CHECK_OK(inturn_operation_release(loading));
+    end(network, token);
+    drain_and_destroy(database);
+    stalls_end();
+  }
+}
+
 /* Whatever is multiplied with it. Somebody looks because of the first queue. */
 static void the_longest_limit_is_none(void) {
   static const int64_t limits[] = {INT64_MAX, INT64_MAX / 10, INT64_MAX / 640};
@@ -97,4 +123,5 @@ static void the_longest_limit_is_none(void) {
 
 PROGRAM(stuck_limits, TEST(a_queue_is_told_though_others_are_not),
         TEST(a_queue_is_never_told), TEST(the_limit_of_the_cause_counts),
+        TEST(what_others_wait_for_has_the_limit_of_its_queue),
         TEST(the_longest_limit_is_none))

@@ -286,6 +286,84 @@ static void whether_it_is_tried_again_is_being_asked(void) {
   release(operation);
 }
 
+/* No operation of it that waits for others is what keeps the rest. */
+static void an_interaction_queue_waits_for_a_next_attempt(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  options.settle_ns = options.gap_ns = -1;
+  stage stage = stage_create_with(INTURN_QUEUE_INTERACTION, options);
+  CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = MS;
+  inturn_operation_options upload = labelled("upload");
+  upload.retry = &retry;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &upload, fail_once, NULL,
+                                     NULL, NULL));
+  stage_drain(&stage);
+  inturn_operation ask = enqueue(stage.queue, labelled("ask"));
+  inturn_operation after = enqueue_after(stage.queue, "after", ask);
+  stage_drain(&stage);
+  CHECK_REASON(ask, "turn ask@q > clock upload@q");
+  CHECK_REASON(after, "after after@q > turn ask@q > clock upload@q");
+  stage_destroy(&stage);
+  release(ask), release(after);
+}
+
+static bool never_asked(void *context, int32_t code, uint32_t attempts) {
+  (void)context, (void)code, (void)attempts;
+  FAIL("it is destroyed before");
+}
+
+static void whether_it_is_tried_again_is_not_asked_yet(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.label = "q";
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.decide = never_asked;
+  inturn_operation_options upload = labelled("upload");
+  upload.retry = &retry;
+  inturn_token token;
+  inturn_operation operation;
+  CHECK_OK(inturn_queue_enqueue_with(stage.queue, &upload, keep_token, &token,
+                                     NULL, &operation));
+  stage_drain(&stage);
+  CHECK_OK(inturn_token_fail(token, FAIL_CODE));
+  CHECK_REASON(operation, "turn upload@q > executor @q");
+  stage_destroy(&stage);
+  release(operation);
+}
+
+/* The first of the batch has ended, which its executor has not told yet. */
+static void what_comes_after_an_end_that_is_not_told_waits_for_that(void) {
+  stalls_begin(-1);
+  for (int kind = INTURN_QUEUE_ACTOR; kind <= INTURN_QUEUE_CONCURRENT; kind++) {
+    inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+    options.label = "q";
+    options.settle_ns = options.gap_ns = -1;
+    options.stall_ns = STALL_NS;
+    stage stage = stage_create_with((inturn_queue_kind)kind, options);
+    if (kind == INTURN_QUEUE_INTERACTION)
+      CHECK_OK(inturn_queue_view_did_appear(stage.queue));
+    inturn_token token;
+    inturn_batch_item items[] = {{keep_token, &token, NULL},
+                                 {just_finish, NULL, NULL}};
+    inturn_batch_edge edge = {1, 0};
+    inturn_operation_options of_each = labelled("item");
+    inturn_batch_options of_batch = INTURN_BATCH_OPTIONS_INIT;
+    of_batch.operation = &of_each;
+    of_batch.edges = &edge;
+    of_batch.edge_count = 1;
+    CHECK_OK(
+        inturn_queue_enqueue_batch(stage.queue, &of_batch, items, 2, NULL));
+    stage_drain(&stage);
+    CHECK_OK(inturn_token_finish(token));
+    STALL("after item@q > executor @q");
+    stage_drain(&stage);
+    stage_destroy(&stage);
+  }
+  stalls_end();
+}
+
 /* Each comes after the one before, alternating between two queues. */
 static void a_long_chain_is_told_with_its_cause(void) {
   enum { LENGTH = 500 };
@@ -399,6 +477,9 @@ PROGRAM(why, TEST(the_chain_leads_from_the_operation_to_its_cause_at_once),
         TEST(what_comes_after_others_of_its_batch_is_told),
         TEST(that_nothing_keeps_it_is_told), TEST(work_may_ask_of_itself),
         TEST(whether_it_is_tried_again_is_being_asked),
+        TEST(whether_it_is_tried_again_is_not_asked_yet),
+        TEST(an_interaction_queue_waits_for_a_next_attempt),
+        TEST(what_comes_after_an_end_that_is_not_told_waits_for_that),
         TEST(a_long_chain_is_told_with_its_cause),
         TEST(a_report_of_a_long_chain_has_its_cause),
         TEST(who_asks_of_nothing_is_refused),

@@ -24,7 +24,9 @@ extension UnsafeMutablePointer<Lane> {
     }
     if let blocked = firstBlockedLocked { return .blocked(blocked) }
     // A barrier, or operations that come after others of their batch.
-    return machine.running > 0 ? .running(inCall: false) : .nothing
+    if machine.running > 0 { return .running(inCall: false) }
+    if awaitsExecutorLocked { return .executor }
+    return machine.active > 0 ? .callback : .nothing
   }
 
   var awaitsExecutorLocked: Bool {
@@ -32,17 +34,20 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private var firstBlockedLocked: OperationSlot.Pointer? {
+    let first = isSelective ? order?.firstBeforeLevels()?.slot : firstSlotLocked()
+    let head = first.flatMap { $0.blockers > 0 ? $0 : nil }
+    if let head, pointee.machine.flags.contains(.headBlocked) { return head }
     if let order, let blocked = order.firstBlocked { return blocked }
     if let fence = order?.pointee.fence, fence.blockers > 0 { return fence }
-    let first = isSelective ? order?.firstBeforeLevels()?.slot : firstSlotLocked()
-    return first.flatMap { $0.blockers > 0 ? $0 : nil }
+    return head
   }
 
-  /// Whether an operation still waits for something. The caller has a reference to it.
-  func isBlocked(_ slot: OperationSlot.Pointer) -> Bool {
+  /// Whether an operation still waits for others of its batch. The caller has a reference to it.
+  func waitsInBatch(_ slot: OperationSlot.Pointer) -> Bool {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     return slot.lane == self && slot.loadWord().isPending && slot.blockers > 0
+      && Batch.isBatch(of: slot.pointee.destroy, slot.pointee.context)
   }
 
   /// An operation of the same batch that has to end before this pending one, with a reference. The

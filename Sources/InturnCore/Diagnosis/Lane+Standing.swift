@@ -62,15 +62,25 @@ struct Standing {
     for slot in earlier { slot.dropReference() }
     for slot in strays { slot.dropReference() }
     next = next ?? blocked.lane.earlierInBatch(of: blocked)
-    if next == nil {
-      if blocked.lane.isBlocked(blocked) {
-        links[links.count - 1].predicate = "it waits for others of its batch"
-      } else {
+    // Its end may not be told yet.
+    if let ended = next, ended.loadWord().isEnded {
+      ended.dropReference()
+      next = nil
+    }
+    var isFound = next != nil
+    if !isFound {
+      if !blocked.lane.waitsInBatch(blocked) {
         links[links.count - 1].isKeptByNothing()
+      } else if let undelivered = blocked.lane.undelivered() {
+        links += undelivered.links
+        key = undelivered.key
+        isFound = true
+      } else {
+        links[links.count - 1].predicate = "it waits for others of its batch"
       }
     }
     blocked.dropReference()
-    return next != nil
+    return isFound
   }
 
   /// Looks for what a wait inside the running operation is for.
@@ -159,7 +169,11 @@ extension UnsafeMutablePointer<Lane> {
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
     if word.contains(.started) {
-      return runningLocked(slot) ?? freeLocked(slot, isAsked: isAsked)
+      guard var standing = runningLocked(slot) else { return freeLocked(slot, isAsked: isAsked) }
+      if !standing.links[0].isOperation {
+        standing.links.insert(linkLocked(.turn, of: slot), at: 0)
+      }
+      return standing
     }
     if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
     guard var standing = standingLocked(at: now, isAsked: isAsked) else {
@@ -363,6 +377,13 @@ extension UnsafeMutablePointer<Lane> {
     return standing
   }
 
+  /// Why the end of an operation is not told yet to those of its batch that wait for it.
+  fileprivate func undelivered() -> Standing? {
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    return executorLocked() ?? (pointee.machine.active > 0 ? callbackLocked() : nil)
+  }
+
   @inline(never)
   private func callbackLocked() -> Standing {
     queueLocked(.callback, Self.callbackPredicate, isPatient: pointee.pending == 0)
@@ -401,8 +422,11 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
     let word = slot.loadWord()
-    // It blocks nothing, or is shown to a person, who takes longer than a program.
-    let isPatient = pointee.pending == 0 || pointee.machine.traits.contains(.view)
+    // It blocks nothing, or is shown to a person, who takes longer than a program. Of what waits in
+    // other queues, theirs say when it is told, unless this one has a limit of its own.
+    let blocksOthers = stallLimitLocked != .standard && slot.keepsOthersBack
+    let isPatient =
+      pointee.pending == 0 && !blocksOthers || pointee.machine.traits.contains(.view)
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
       var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
       slot.addReference()
@@ -442,6 +466,12 @@ extension UnsafeMutablePointer<Lane> {
 }
 
 extension OperationSlot.Pointer {
+  /// Whether others come after it, or wait for one of its names. Its lane is locked.
+  fileprivate var keepsOthersBack: Bool {
+    if pointee.details?.pointee.firstEdge != nil { return true }
+    return plan?.pointee.names.map(Engine.current.pointee.names.isAwaited) ?? false
+  }
+
   /// The bits of the token that the present attempt's work was called with; 0 before that.
   fileprivate var startedToken: UInt64 {
     let word = loadWord()

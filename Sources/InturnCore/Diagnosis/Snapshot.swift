@@ -175,6 +175,10 @@ extension Batch {
     return batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
   }
 
+  static func isBatch(of destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
+    of(destroy, context) != nil
+  }
+
   /// The caller has the lane's lock, so no entry can go away.
   @inline(never)
   private static func of(

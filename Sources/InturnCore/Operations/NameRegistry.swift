@@ -106,6 +106,11 @@ final class NameRegistry: @unchecked Sendable {
     }
   }
 
+  /// Whether somebody stands behind an operation in a line.
+  func isAwaited(_ claims: NameClaims.Pointer) -> Bool {
+    lock.withLock { claims.places.contains { $0.pointee.next != nil } }
+  }
+
   /// Whether an operation has one of its names, waits for it, or (nil) has not asked for it yet;
   /// and which operation is directly ahead in the line. Nil for the second copy of a name that was
   /// given twice.

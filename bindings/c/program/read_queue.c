@@ -53,16 +53,17 @@ static uint64_t first_slot(struct queue *queue, jobs jobs) {
 }
 
 static uint64_t first_blocked(struct queue *queue) {
+  uint64_t head = blocked_at(queue, first_slot(queue, queue->order.front));
+  if (!head && !(queue->lane.traits & SELECTIVE))
+    head = blocked_at(queue, first_slot(queue, queue->lane.buffer));
+  if (head && queue->lane.flags & HEAD_BLOCKED)
+    return head;
   uint64_t found = 0;
   if (queue->order.first_blocked)
     found = blocked_at(queue, slot_at(queue, queue->order.first_blocked));
   if (!found)
     found = blocked_at(queue, queue->order.fence);
-  if (!found)
-    found = blocked_at(queue, first_slot(queue, queue->order.front));
-  if (!found && !(queue->lane.traits & SELECTIVE))
-    found = blocked_at(queue, first_slot(queue, queue->lane.buffer));
-  return found;
+  return found ? found : head;
 }
 
 static bool has_jobs(struct queue *queue) {
