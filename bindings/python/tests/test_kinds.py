@@ -53,6 +53,35 @@ def test_a_post_that_raises_fails_and_does_not_vanish(monkeypatch: pytest.Monkey
     queue.destroy()
 
 
+class Stop(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("kind", [LookupError, Stop, SystemExit, GeneratorExit])
+def test_whatever_a_post_raises_is_told_with_the_name_of_its_queue(
+    kind: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[tuple[object, str]] = []
+
+    def fail() -> None:
+        raise raised
+
+    def tell(told: threading.ExceptHookArgs) -> None:
+        assert told.thread is not None
+        seen.append((told.exc_value, told.thread.name))
+
+    raised = kind()
+    monkeypatch.setattr(threading, "excepthook", tell)
+    with inturn.FIFOQueue("news") as queue:
+        queue.post(fail)
+        queue.post(int)
+        queue.drain(LIMIT)
+        assert (queue.statistics().failed, queue.statistics().finished) == (1, 1)
+    ((error, name),) = seen
+    assert error is raised
+    assert "'news'" in name
+
+
 def test_a_cancelled_post_never_runs_and_is_forgotten() -> None:
     from inturn import _callbacks
 

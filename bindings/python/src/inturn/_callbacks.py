@@ -185,8 +185,9 @@ def _fail(key: int, token: int, error: BaseException) -> bool:
     errors as unraisable, so they never reach the library."""
     entry = entries.get(key)
     quick.token_fail(token, 1)  # does nothing if it has ended
-    if type(entry) is tuple and isinstance(error, Exception):
-        tell_of(error, f"inturn, of {entry[0]!r}, to which {entry[1]!r} was posted")
+    if type(entry) is tuple and not isinstance(error, KeyboardInterrupt):
+        if not keep_interrupt(error):
+            tell_of(error, f"inturn, of {entry[0]!r}, to which {entry[1]!r} was posted")
         return True
     failed = getattr(entry, "_failed", None)
     if failed is not None:

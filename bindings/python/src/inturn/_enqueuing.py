@@ -122,7 +122,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         """Adds a call of a plain function, and returns nothing: the fastest way.
 
         The operation has ended when the function returns.  An exception fails the operation, and
-        ``threading.excepthook`` prints it with the name of the queue.
+        ``threading.excepthook`` prints it with the name of the queue, except ``SystemExit``, which
+        it ignores as in any thread.
 
         :raises TypeError: the function is not callable.
         :raises ClosedError: the queue accepts no more operations.
