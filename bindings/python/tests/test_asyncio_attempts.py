@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any, Callable
@@ -117,6 +118,45 @@ def test_an_attempt_whose_time_is_over_before_it_begins_is_followed_by_another()
             assert await task == 1
 
     run(main)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_an_attempt_that_is_cut_off_while_it_comes_is_not_begun(
+    attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unraisable: list[object] = []
+    comes: list[inturn.Token] = []
+    on_cancel = inturn.Token.on_cancel
+
+    async def main() -> None:
+        calls = 0
+
+        async def fetch() -> int:
+            nonlocal calls
+            calls += 1
+            return calls
+
+        def cut_off_the_first(token: inturn.Token, handler: Any) -> None:
+            comes.append(token)
+            if len(comes) == 1:
+                clock.advance(1)
+            on_cancel(token, handler)
+
+        monkeypatch.setattr(inturn.Token, "on_cancel", cut_off_the_first)
+        with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as queue:
+            task = queue.options(max_run=1, retry=inturn.Retry(attempts)).run(fetch)
+            if attempts == 1:
+                with pytest.raises(inturn.TimedOutError):
+                    await task
+            else:
+                assert await task == 1
+            await queue.drained()
+            assert calls == attempts - 1
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: unraisable.append(told.exc_value))
+    run(main)
+    assert len(comes) == attempts
+    assert unraisable == []
 
 
 @pytest.mark.parametrize("kind", [LookupError, BaseException, SystemExit])

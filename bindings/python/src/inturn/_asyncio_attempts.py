@@ -43,8 +43,13 @@ class AttemptsTurn(Turn):
     # Called by the library, on any thread ----------------------------------------------------
 
     def _come(self, token: Token) -> None:
+        try:
+            token.on_cancel(lambda _: self._heed())
+        except AlreadyFinishedError:  # it was cut off: the next attempt comes, or the end is told
+            with suppress(AlreadyFinishedError):
+                token.cancel()  # which gives its place back
+            return
         self._attempt, self._has_heeded = token, False
-        token.on_cancel(lambda _: self._heed())
         self._start(token._bits)
 
     def _told(self, end: End) -> None:
