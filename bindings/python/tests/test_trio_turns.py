@@ -281,3 +281,40 @@ def test_an_actor_queue_refuses_coroutines_as_their_segments_would_overlap_other
             assert (await queue.enqueue(finish)).outcome is Outcome.FINISHED
 
     run(main)
+
+
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_an_attempt_that_is_cut_off_before_it_begins_is_not_begun(
+    attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    comes: list[inturn.Token] = []
+    on_cancel = inturn.Token.on_cancel
+
+    async def main() -> None:
+        calls = 0
+
+        async def fetch() -> int:
+            nonlocal calls
+            calls += 1
+            await trio.sleep(0)
+            return calls
+
+        def cut_off_the_first(token: inturn.Token, handler: Any) -> None:
+            comes.append(token)
+            if len(comes) == 1:
+                clock.advance(1)
+            on_cancel(token, handler)
+
+        monkeypatch.setattr(inturn.Token, "on_cancel", cut_off_the_first)
+        with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as queue:
+            patient = queue.options(max_run=1, retry=inturn.Retry(attempts))
+            if attempts == 1:
+                with pytest.raises(inturn.TimedOutError):
+                    await patient.run(fetch)
+            else:
+                assert await patient.run(fetch) == 1
+            await queue.drained()
+            assert calls == attempts - 1
+
+    run(main)
+    assert len(comes) == attempts

@@ -210,9 +210,12 @@ class Run(NotCopied, Coroutine[Any, Any, Any]):
             while not isinstance(news := await turn.come(), End):
                 turn.hold(news)
                 with trio.CancelScope() as turn._scope:
-                    with suppress(AlreadyFinishedError):
+                    try:
                         news.on_cancel(partial(_cancel, turn._bell, turn._scope))
-                    await _attempt(turn, call)
+                    except AlreadyFinishedError:  # it was cut off, and nothing would cancel it
+                        turn.give(None)
+                    else:
+                        await _attempt(turn, call)
                 turn._scope = None
                 del news
             error = error_of(news)
