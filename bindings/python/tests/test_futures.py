@@ -15,7 +15,7 @@ from typing import Callable, Union
 import pytest
 
 import inturn
-from support import LIMIT, Gate, join, until
+from support import LIMIT, Gate, finish, join, until
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]
 
@@ -153,6 +153,59 @@ def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
     last = queue.submit(int)
     queue.destroy()
     assert last.cancelled()
+
+
+CANCELS = [inturn.FIFOQueue.cancel_pending]
+
+
+@pytest.mark.parametrize("cancel", CANCELS)
+def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future(
+    cancel: Callable[[inturn.FIFOQueue], None],
+) -> None:
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+        replaced: list[inturn.Future[int]] = []
+        operations: list[inturn.Operation] = []
+
+        def replace(_: object) -> None:
+            replaced.append(queue.submit(int, "7"))
+            operations.append(queue.enqueue(finish))
+
+        futures = [queue.submit(int) for _ in range(10)]
+        for future in futures:
+            future.add_done_callback(replace)
+        cancel(queue)
+        assert all(future.cancelled() for future in futures), "at once"
+        queue.resume()
+        assert [future.result(LIMIT) for future in replaced] == [7] * 10
+        outcomes = {operation.wait(LIMIT).outcome for operation in operations}
+        assert outcomes == {inturn.Outcome.FINISHED}
+
+
+@pytest.mark.parametrize("cancel", CANCELS)
+def test_a_done_callback_finds_all_cancelled_and_what_it_raises_spares_none(
+    cancel: Callable[[inturn.FIFOQueue], None],
+) -> None:
+    called: list[int] = []
+    with inturn.FIFOQueue() as queue:
+        queue.suspend()
+
+        def leave(_: object) -> None:
+            with pytest.raises(concurrent.futures.CancelledError):
+                futures[-1].result(LIMIT / 10)
+            called.append(queue.statistics().pending)
+            raise SystemExit
+
+        futures = [queue.submit(int) for _ in range(3)]
+        for future in futures:
+            future.add_done_callback(leave)
+        operation = queue.enqueue(finish)
+        with pytest.raises(SystemExit):
+            cancel(queue)
+        assert called == [0, 0, 0]
+        assert all(future.cancelled() for future in futures)
+        assert operation.wait(LIMIT).outcome is inturn.Outcome.CANCELLED
+        queue.resume()
 
 
 def test_a_race_of_cancel_and_start_has_one_winner(queue: AnyQueue) -> None:

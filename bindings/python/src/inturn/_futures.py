@@ -14,7 +14,7 @@ from concurrent.futures._base import (
     PENDING,
     RUNNING,
 )
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -103,7 +103,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         if not self._claim():
             return self.cancelled()
         try:
-            self._cancel_claimed()
+            self._end_cancelled()
         finally:  # whatever a callback raises
             if self._handle:
                 quick.operation_cancel(self._handle)
@@ -173,12 +173,6 @@ class Future(NotCopied, concurrent.futures.Future[T]):
             return False
         return True
 
-    def _cancel_claimed(self) -> None:
-        try:
-            super().cancel()
-        finally:  # whatever a callback raises
-            super().set_running_or_notify_cancel()
-
     def _give(self, result: T) -> None:
         self._result = result
         self._settle(FINISHED)
@@ -189,13 +183,18 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
     def _settle(self, state: str) -> None:
         """Ends the future for its claimer; even a running one may end cancelled."""
+        if self._enter(state):
+            self._invoke_callbacks()  # type: ignore[attr-defined]
+
+    def _enter(self, state: str) -> bool:
+        """The same without its done callbacks; returns whether there may be any."""
         with _lock:
             made = self._made
             if made is None:
                 self._state = state
                 made = self._made  # may be set by a signal handler in between
                 if made is None:
-                    return
+                    return False
         with made:
             self._state = state
             for waiter in self._waiters:
@@ -206,7 +205,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
                 else:
                     waiter.add_exception(self)
             made.notify_all()
-        self._invoke_callbacks()  # type: ignore[attr-defined]
+        return True
 
     def _end_cancelled(self) -> None:
         self._settle(CANCELLED_AND_NOTIFIED)
@@ -271,7 +270,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def _dropped(self) -> None:
         """The library is done with it: it was started or never will be."""
         if self._call and self._claim():
-            self._cancel_claimed()
+            self._end_cancelled()
 
     def __del__(self) -> None:
         if self._handle and not sys.is_finalizing():
@@ -350,8 +349,18 @@ class Attempts(Future[T]):
         """Nothing to do: the operation owns the handle."""
 
 
-def cancel_pending(queue: Queue) -> None:
-    """Cancels a queue's futures that have not begun, before the library reports it."""
-    for entry in list(entries.values()):
-        if isinstance(entry, Future) and entry._queue is queue and entry._claim():
-            entry._cancel_claimed()
+def cancel_with_futures(queue: Queue, cancel: Callable[[Any], object]) -> None:
+    """Cancels a queue's operations by a call, and its futures that have not begun at once, even if
+    nobody drains its executor."""
+    claimed: list[Future[Any]] = []
+    try:
+        for entry in list(entries.values()):
+            if isinstance(entry, Future) and entry._queue is queue and entry._claim():
+                claimed.append(entry)
+        cancel(queue._handle)
+    finally:
+        called = [future for future in claimed if future._enter(CANCELLED_AND_NOTIFIED)]
+        # Only now, as done callbacks may enqueue more, or ask another of these for its result.
+        with ExitStack() as callbacks:  # calls all of them, whatever one raises
+            for future in reversed(called):
+                callbacks.callback(future._invoke_callbacks)  # type: ignore[attr-defined]

@@ -25,7 +25,7 @@ from ._callbacks import (
 )
 from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError, TimedOutError, UnsupportedError
-from ._futures import cancel_pending
+from ._futures import cancel_with_futures
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
@@ -253,8 +253,7 @@ class Queue(Enqueuing, TurnTaker, Called):
 
     def cancel_pending(self) -> None:
         """The same for those that have not started; no other is asked to end."""
-        cancel_pending(self)
-        lib.inturn_queue_cancel_pending(self._handle)
+        cancel_with_futures(self, lib.inturn_queue_cancel_pending)
 
     def close(self) -> None:
         """Refuses new operations from now on.  Operations that were accepted still run."""
