@@ -53,7 +53,7 @@ package struct Report {
     Report(
       kind: .lostObserver,
       message: "an observation of " + describe(value: value)
-        + " has ended: the queue that is to call its observer accepts no more operations")
+        + " has ended: the queue that is to call its observer is closed, or full")
   }
 
   static func noThread(pool: String?) -> Report {
