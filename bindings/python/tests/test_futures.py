@@ -15,6 +15,7 @@ from typing import Callable, Union
 import pytest
 
 import inturn
+from inturn._library import lib
 from support import LIMIT, Gate, finish, join, until
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]
@@ -155,7 +156,7 @@ def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
     assert last.cancelled()
 
 
-CANCELS = [inturn.FIFOQueue.cancel_pending]
+CANCELS = [inturn.FIFOQueue.cancel_all, inturn.FIFOQueue.cancel_pending]
 
 
 @pytest.mark.parametrize("cancel", CANCELS)
@@ -164,12 +165,10 @@ def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future(
 ) -> None:
     with inturn.FIFOQueue() as queue:
         queue.suspend()
-        replaced: list[inturn.Future[int]] = []
-        operations: list[inturn.Operation] = []
+        new: list[tuple[inturn.Future[int], inturn.Operation]] = []
 
         def replace(_: object) -> None:
-            replaced.append(queue.submit(int, "7"))
-            operations.append(queue.enqueue(finish))
+            new.append((queue.submit(int, "7"), queue.enqueue(finish)))
 
         futures = [queue.submit(int) for _ in range(10)]
         for future in futures:
@@ -177,9 +176,8 @@ def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future(
         cancel(queue)
         assert all(future.cancelled() for future in futures), "at once"
         queue.resume()
-        assert [future.result(LIMIT) for future in replaced] == [7] * 10
-        outcomes = {operation.wait(LIMIT).outcome for operation in operations}
-        assert outcomes == {inturn.Outcome.FINISHED}
+        ends = [(one.result(LIMIT), other.wait(LIMIT).outcome) for one, other in new]
+        assert ends == [(7, inturn.Outcome.FINISHED)] * 10
 
 
 @pytest.mark.parametrize("cancel", CANCELS)
@@ -468,3 +466,35 @@ def test_a_future_ends_with_its_operation_though_nobody_drains_the_executor(
         executor.drain()
         assert (done, len(ends)) == ([future], 1)
     executor.close()
+
+
+@pytest.mark.parametrize("cancel", CANCELS)
+def test_all_waits_end_at_a_cancel_though_nobody_drains_the_executor(
+    cancel: Callable[[inturn.FIFOQueue], None],
+) -> None:
+    done: list[object] = []
+    with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
+        futures = [queue.submit(int) for _ in range(3)]
+        futures[0].add_done_callback(done.append)
+        cancel(queue)
+        assert done == futures[:1]
+        assert not concurrent.futures.wait(futures, LIMIT / 10).not_done
+        executor.drain()
+    assert done == futures[:1]
+
+
+@pytest.mark.parametrize("ask", [inturn.Future.result, inturn.Future.exception])
+def test_a_future_ends_for_who_waits_when_other_code_has_cancelled_it(
+    ask: Callable[..., object],
+) -> None:
+    done: list[object] = []
+    with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
+        future = queue.submit(int)
+        future.add_done_callback(done.append)
+        lib.inturn_queue_cancel_all(queue._handle)  # as another language may
+        assert not future.done()
+        with pytest.raises(Cancelled):
+            ask(future, LIMIT / 10)
+        assert done == [future]
+        executor.drain()
+    assert done == [future]

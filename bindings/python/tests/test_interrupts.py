@@ -14,7 +14,7 @@ import pytest
 import inturn
 from inturn import _operations
 from inturn._library import lib, on_main_thread
-from support import LIMIT, finish, run_python, until
+from support import LIMIT, Gate, finish, join, run_python, until
 
 
 @pytest.fixture
@@ -74,6 +74,35 @@ def test_a_future_whose_start_is_interrupted_is_failed_and_its_queue_goes_on(
         executor.drain()
         assert later.result(0) == 0
         assert queue.statistics()[1:5] == (0, 0, 1, 1)
+
+
+def test_a_future_whose_start_is_interrupted_is_not_cancelled_for_who_waits(
+    executor: inturn.Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    errors: list[BaseException | None] = []
+    has_asked = Gate("the wait for the operation")
+    take_end, failed = inturn.Future._take_end, inturn.Future._failed
+
+    def take(future: inturn.Future[int]) -> None:
+        take_end(future)
+        has_asked.open()
+
+    def fail_late(future: inturn.Future[int], error: BaseException) -> None:
+        waits.start()
+        has_asked.wait()
+        failed(future, error)
+
+    with inturn.FIFOQueue(executor=executor) as queue:
+        future = queue.submit(int)
+        waits = threading.Thread(target=lambda: errors.append(future.exception(LIMIT)))
+        with monkeypatch.context() as patch:
+            patch.setattr(inturn.Future, "_start", interrupt)
+            patch.setattr(inturn.Future, "_take_end", take)
+            patch.setattr(inturn.Future, "_failed", fail_late)
+            with pytest.raises(KeyboardInterrupt):
+                executor.drain()
+        join(waits)
+    assert isinstance(errors[0], KeyboardInterrupt)
 
 
 def test_an_operation_whose_start_is_interrupted_is_failed_and_its_queue_goes_on(

@@ -15,6 +15,7 @@ from concurrent.futures._base import (
     RUNNING,
 )
 from contextlib import ExitStack, suppress
+from ctypes import byref
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
@@ -25,6 +26,7 @@ from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
 from ._library import on_main_thread, quick, refusal, waiting
+from ._prototypes import inturn_end
 
 T = TypeVar("T")
 
@@ -233,6 +235,17 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         status = waiting.operation_wait(self._handle, ns, None)
         if status in (TimedOutError.status, DeadlockError.status, ForkedError.status):
             raise refusal("inturn_operation_wait", status)
+        # The executor may be one that nobody drains meanwhile, and it would tell the end.
+        if not self.done():
+            self._take_end()
+
+    def _take_end(self) -> None:
+        """The operation has ended: so does this, unless its work was called and is to say how."""
+        end = inturn_end()
+        if waiting.operation_wait(self._handle, 0, byref(end)) or end.started_ns:
+            return
+        if self._claim():
+            self._end_cancelled()
 
     def _start(self, token: int) -> None:
         """Called by the library as the work."""
@@ -322,10 +335,8 @@ class Attempts(Future[T]):
             if on_end is not None:
                 on_end(end)
 
-    def _wait_for_operation(self, ns: int) -> None:
-        super()._wait_for_operation(ns)
-        # The executor may be one that nobody drains meanwhile, and it would tell the end.
-        if not self.done() and self._operation is not None:
+    def _take_end(self) -> None:
+        if self._operation is not None:
             self._end_with(self._operation.wait(0))
 
     def _end_with(self, end: End) -> None:

@@ -248,8 +248,10 @@ class Queue(Enqueuing, TurnTaker, Called):
         with`` is not affected.
         """
         self._is_cut = True
-        lib.inturn_queue_cancel_all(self._handle)
-        self._ask_holders()
+        try:
+            cancel_with_futures(self, lib.inturn_queue_cancel_all)
+        finally:  # whatever a done callback raises
+            self._ask_holders()
 
     def cancel_pending(self) -> None:
         """The same for those that have not started; no other is asked to end."""
