@@ -146,7 +146,7 @@ compile_embedded() {
     flags=()
     # Those that are called seldom. Like Swift's functions, theirs have frame pointers
     # and no tables for debuggers.
-    if [[ $configuration == release && $file =~ /(Answers|Copies|Page|Search|Text|Trace.*|Watched)\.c$ ]]; then
+    if [[ $configuration == release && $file =~ /(Answers|Copies|Linux|Page|Process|Search|System|Text|Trace.*|Watched)\.c$ ]]; then
       flags+=(-Oz -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
     fi
     compile_c static_objects "$file" "${flags[@]}"

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 from setuptools import Distribution, setup
@@ -51,6 +52,15 @@ def links() -> dict[str, str]:
     }
 
 
+def compress_more(wheel: Path) -> None:
+    """Writes it again, as small as zlib can."""
+    with zipfile.ZipFile(wheel) as before:
+        files = [(info, before.read(info)) for info in before.infolist()]
+    with zipfile.ZipFile(wheel, "w") as after:
+        for info, data in files:
+            after.writestr(info, data, compresslevel=9)
+
+
 class BuildWithLibrary(build_py):
     """Puts the library, and the program that looks into processes, beside the modules."""
 
@@ -84,6 +94,11 @@ class WheelOfPlatform(bdist_wheel):
     def get_tag(self) -> tuple[str, str, str]:
         library = Path(self.get_finalized_command("build_py").build_lib) / "inturn" / NAME
         return "py3", "none", platform_tag(library)
+
+    def run(self) -> None:
+        super().run()
+        for _command, _version, path in self.distribution.dist_files:
+            compress_more(Path(path))
 
 
 class WithLibrary(Distribution):
