@@ -15,7 +15,6 @@ from typing import Callable, Union
 import pytest
 
 import inturn
-from inturn._library import lib
 from support import LIMIT, Gate, finish, join, until
 
 QUEUES = [inturn.FIFOQueue, inturn.OperationQueue]
@@ -156,13 +155,7 @@ def test_what_its_queue_cancels_is_cancelled(queue: AnyQueue) -> None:
     assert last.cancelled()
 
 
-CANCELS = [inturn.FIFOQueue.cancel_all, inturn.FIFOQueue.cancel_pending]
-
-
-@pytest.mark.parametrize("cancel", CANCELS)
-def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future(
-    cancel: Callable[[inturn.FIFOQueue], None],
-) -> None:
+def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future() -> None:
     with inturn.FIFOQueue() as queue:
         queue.suspend()
         new: list[tuple[inturn.Future[int], inturn.Operation]] = []
@@ -173,17 +166,14 @@ def test_what_a_done_callback_enqueues_is_not_cancelled_with_its_future(
         futures = [queue.submit(int) for _ in range(10)]
         for future in futures:
             future.add_done_callback(replace)
-        cancel(queue)
+        queue.cancel_pending()
         assert all(future.cancelled() for future in futures), "at once"
         queue.resume()
         ends = [(one.result(LIMIT), other.wait(LIMIT).outcome) for one, other in new]
         assert ends == [(7, inturn.Outcome.FINISHED)] * 10
 
 
-@pytest.mark.parametrize("cancel", CANCELS)
-def test_a_done_callback_finds_all_cancelled_and_what_it_raises_spares_none(
-    cancel: Callable[[inturn.FIFOQueue], None],
-) -> None:
+def test_a_done_callback_finds_all_cancelled_and_what_it_raises_spares_none() -> None:
     called: list[int] = []
     with inturn.FIFOQueue() as queue:
         queue.suspend()
@@ -199,7 +189,7 @@ def test_a_done_callback_finds_all_cancelled_and_what_it_raises_spares_none(
             future.add_done_callback(leave)
         operation = queue.enqueue(finish)
         with pytest.raises(SystemExit):
-            cancel(queue)
+            queue.cancel_pending()
         assert called == [0, 0, 0]
         assert all(future.cancelled() for future in futures)
         assert operation.wait(LIMIT).outcome is inturn.Outcome.CANCELLED
@@ -468,15 +458,12 @@ def test_a_future_ends_with_its_operation_though_nobody_drains_the_executor(
     executor.close()
 
 
-@pytest.mark.parametrize("cancel", CANCELS)
-def test_all_waits_end_at_a_cancel_though_nobody_drains_the_executor(
-    cancel: Callable[[inturn.FIFOQueue], None],
-) -> None:
+def test_all_waits_end_at_a_cancel_though_nobody_drains_the_executor() -> None:
     done: list[object] = []
     with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
         futures = [queue.submit(int) for _ in range(3)]
         futures[0].add_done_callback(done.append)
-        cancel(queue)
+        queue.cancel_pending()
         assert done == futures[:1]
         assert not concurrent.futures.wait(futures, LIMIT / 10).not_done
         executor.drain()
@@ -484,14 +471,14 @@ def test_all_waits_end_at_a_cancel_though_nobody_drains_the_executor(
 
 
 @pytest.mark.parametrize("ask", [inturn.Future.result, inturn.Future.exception])
-def test_a_future_ends_for_who_waits_when_other_code_has_cancelled_it(
+def test_a_future_ends_for_who_waits_though_nobody_drains_the_executor(
     ask: Callable[..., object],
 ) -> None:
     done: list[object] = []
     with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
         future = queue.submit(int)
         future.add_done_callback(done.append)
-        lib.inturn_queue_cancel_all(queue._handle)  # as another language may
+        queue.cancel_all()
         assert not future.done()
         with pytest.raises(Cancelled):
             ask(future, LIMIT / 10)

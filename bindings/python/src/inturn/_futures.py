@@ -25,7 +25,7 @@ from ._callbacks import entries, refuse_coroutine, wait
 from ._ends import Outcome, error_of
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
-from ._library import on_main_thread, quick, refusal, waiting
+from ._library import lib, on_main_thread, quick, refusal, waiting
 from ._prototypes import inturn_end
 
 T = TypeVar("T")
@@ -360,15 +360,15 @@ class Attempts(Future[T]):
         """Nothing to do: the operation owns the handle."""
 
 
-def cancel_with_futures(queue: Queue, cancel: Callable[[Any], object]) -> None:
-    """Cancels a queue's operations by a call, and its futures that have not begun at once, even if
-    nobody drains its executor."""
+def cancel_pending(queue: Queue) -> None:
+    """Cancels a queue's operations that have not begun, and their futures at once, even if nobody
+    drains its executor."""
     claimed: list[Future[Any]] = []
     try:
         for entry in list(entries.values()):
             if isinstance(entry, Future) and entry._queue is queue and entry._claim():
                 claimed.append(entry)
-        cancel(queue._handle)
+        lib.inturn_queue_cancel_pending(queue._handle)
     finally:
         called = [future for future in claimed if future._enter(CANCELLED_AND_NOTIFIED)]
         # Only now, as done callbacks may enqueue more, or ask another of these for its result.

@@ -25,7 +25,7 @@ from ._callbacks import (
 )
 from ._enqueuing import Enqueuing
 from ._errors import ClosedError, Error, StaleError, TimedOutError, UnsupportedError
-from ._futures import cancel_with_futures
+from ._futures import cancel_pending
 from ._handles import NeverMade, close_unused
 from ._interrupts import let_call
 from ._library import lib, prepared, quick, refusal
@@ -248,14 +248,12 @@ class Queue(Enqueuing, TurnTaker, Called):
         with`` is not affected.
         """
         self._is_cut = True
-        try:
-            cancel_with_futures(self, lib.inturn_queue_cancel_all)
-        finally:  # whatever a done callback raises
-            self._ask_holders()
+        lib.inturn_queue_cancel_all(self._handle)
+        self._ask_holders()
 
     def cancel_pending(self) -> None:
         """The same for those that have not started; no other is asked to end."""
-        cancel_with_futures(self, lib.inturn_queue_cancel_pending)
+        cancel_pending(self)
 
     def close(self) -> None:
         """Refuses new operations from now on.  Operations that were accepted still run."""
