@@ -13,7 +13,7 @@ import inturn
 from inturn import FIFOQueue, Queue, Report, Retry
 from support import LIMIT, finish
 
-STALL = 0.05
+STALL = 0.1
 # A stall that nobody waits for is reported after this many times as long.
 PATIENCE = 10
 
