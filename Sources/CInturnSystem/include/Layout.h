@@ -142,9 +142,10 @@ struct inturn_layout_executor {
 
 /// `Executor.Shared`
 struct inturn_layout_shared {
-  uint64_t waiting, first;
+  uint64_t first;
   inturn_layout_address ring;
   uint32_t capacity, taken, count, lock;
+  uint64_t waiting;
   uint16_t unread[3];
   uint16_t threads, coming, parked; // of a pool
 };

@@ -18,10 +18,12 @@ package class Executor: @unchecked Sendable {
   /// wherever the heap is: each further one would have to come from the other processor, too, and so
   /// would this one whenever a neighbour on it is written.
   private struct Shared: ~Copyable {
-    /// What `waiting` returns. Relaxed: a hint.
-    let waitingBits = Atomic<UInt64>(0)
+    // First, because the thread sanitizer takes a change of any part for a change of the first field,
+    // and the others are read without the lock.
     var ring = ReadyRing()
     let lock = BriefLock()
+    /// What `waiting` returns. Relaxed: a hint.
+    let waitingBits = Atomic<UInt64>(0)
     var machine: PoolMachine
     /// Whether a drainer has gone on while only its own lane's drainers waited, since this was last
     /// read. Relaxed: a hint.
