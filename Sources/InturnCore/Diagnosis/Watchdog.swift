@@ -6,8 +6,8 @@ import Synchronization
 /// It has a thread of its own, on which the report handler is called, so that the handler may block.
 /// There is no such thread while nothing is pending or running. Nothing is recorded for it: it compares
 /// what the lanes count anyway. Whoever gives an idle lane something to do finds the lane *unattended*,
-/// in the same test that finds other rare states, and has the clock start the thread a moment later;
-/// the thread marks all lanes unattended before it ends.
+/// in the same test that finds other rare states, and starts the thread; the thread marks all lanes
+/// unattended before it ends.
 final class Watchdog: @unchecked Sendable {
   // Safe to share: `lock` protects what changes; the rest is atomic or never changes.
 
@@ -18,9 +18,7 @@ final class Watchdog: @unchecked Sendable {
   @exclusivity(unchecked) private var leastOfQueues = Int64.max
   /// The thread is about to end, unless `isAttended` is set before then.
   @exclusivity(unchecked) private var isLeaving = false
-  /// The clock is going to start the thread.
-  @exclusivity(unchecked) private var isExpected = false
-  private let timer = TimerNode.Pointer.make()
+  private let retryTimer = TimerNode.Pointer.make()
   /// Changes when the thread must look again.
   private let wakeups = WakeWord.make()
 
@@ -43,7 +41,7 @@ final class Watchdog: @unchecked Sendable {
 
   /// Only for a watchdog that was never used; the engine's lives as long as the process.
   deinit {
-    timer.deallocate()
+    retryTimer.deallocate()
     wakeups.deallocate()
   }
 
@@ -52,62 +50,28 @@ final class Watchdog: @unchecked Sendable {
     lock.withLock { setting = new }
     // Work that came while it was off has started no thread.
     begin()
-    hurry()
+    wakeups.advance()
   }
 
   /// A queue is about to be made that has a limit of its own, or to be given one. If nobody looks, a
   /// new one is unattended.
   func heed(_ limit: StallLimit) {
     lock.withLock { leastOfQueues = min(leastOfQueues, limit.nanoseconds) }
-    hurry()
-  }
-
-  /// The next look may be due sooner.
-  private func hurry() {
     wakeups.advance()
-    if let pause = lock.withLock({ isExpected ? firstPauseLocked : nil }) { expect(in: pause) }
   }
 
   // MARK: Life
 
-  /// Has the clock start the thread, unless there is one: until then, most of what begins is over, and
-  /// whoever has begun it does not pay for a thread. No lock is held.
-  func begin() { begin(in: nil) }
-
-  private func begin(in pause: Int64?) {
+  /// Starts the thread, unless there is one. If it cannot be started, this is tried again later,
+  /// while there is something to look for. No lock is held.
+  func begin() {
     if ProcessState.isExiting { return }
     lock.lock()
     let begins = !isOffLocked && !isAttended
     if begins { isAttended = true }
-    // A thread that is about to end goes on instead.
-    let isNews = begins && !isLeaving
-    if isNews { isExpected = true }
-    let pause = pause ?? firstPauseLocked
+    let isThere = isLeaving
     lock.unlock()
-    if isNews { expect(in: pause) }
-  }
-
-  private var firstPauseLocked: Int64 {
-    isOffLocked
-      ? 0
-      : max(min(setting.or(Self.second), leastOfQueues) / Self.looksInLimit, Self.shortestPause)
-  }
-
-  private func expect(in pause: Int64) {
-    let clock = Engine.current.pointee.systemClock
-    clock.arm(timer, at: clock.moment(after: pause), for: .watchdog(self))
-  }
-
-  /// Called by the clock. If the thread cannot be started, this is tried again later, while there is
-  /// something to look for.
-  func start() {
-    lock.lock()
-    let isDue = isExpected
-    isExpected = false
-    let isOff = isOffLocked
-    if isDue && isOff { isAttended = false }
-    lock.unlock()
-    if !isDue || isOff { return }
+    if !begins || isThere { return }
     // The engine keeps a reference for the life of the process.
     let isStarted = inturn_system_start_thread(
       "inturn-watchdog",
@@ -115,7 +79,9 @@ final class Watchdog: @unchecked Sendable {
       Unmanaged.passUnretained(self).toOpaque())
     if isStarted { return }
     lock.withLock { isAttended = false }
-    if !Lane.Pointer.leaveAllUnattended() { begin(in: Self.retryInterval) }
+    if Lane.Pointer.leaveAllUnattended() { return }
+    let clock = Engine.current.pointee.systemClock
+    clock.arm(retryTimer, at: clock.moment(after: Self.retryInterval), for: .watchdog(self))
   }
 
   private var isAttended: Bool {

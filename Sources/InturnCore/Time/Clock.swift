@@ -147,7 +147,7 @@ package final class Clock: @unchecked Sendable {
       case .pool(let pool): pool.checkPressure()
       case .alarm(let alarm): alarm.ring()
       case .clock(let manual): manual.fireLate()
-      case .watchdog(let watchdog): watchdog.start()
+      case .watchdog(let watchdog): watchdog.begin()
       }
       lock.lock()
     }

@@ -166,6 +166,24 @@ SCENARIO(a_question_why_meets_a_graph_and_its_cancel) {
             }});
 }
 
+// What it comes after has ended, and it is not told yet: nothing keeps it, and
+// there is no batch that could.
+SCENARIO(a_question_meets_the_end_of_what_it_leads_to) {
+  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
+  Operation &load = network.add("load", keeps, {.handle = true});
+  Operation &save = database.add("save", finishes, after(load));
+  load.awaitCall();
+  together({load.finisher(), [&] {
+              const auto read = [](void *, const inturn_report *report) {
+                model_note("why: %s", report->message);
+                CHECK(std::string(report->message).find("batch") ==
+                      std::string::npos);
+              };
+              expect("why", inturn_why(save.handle, read, nullptr),
+                     {INTURN_OK, INTURN_E_ALREADY_FINISHED});
+            }});
+}
+
 SCENARIO(a_graph_is_destroyed) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Batch &batch = addGraph(queue, keeps);

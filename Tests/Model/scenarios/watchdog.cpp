@@ -186,24 +186,6 @@ SCENARIO(a_snapshot_meets_a_wait_for_a_name) {
   together({x.finisher(), [&] { y.cancel(); }, [] { Looks looks; }});
 }
 
-// What it comes after has ended, and it is not told yet: nothing keeps it, and
-// there is no batch that could.
-SCENARIO(a_question_meets_the_end_of_what_it_leads_to) {
-  Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
-  Operation &load = network.add("load", keeps, {.handle = true});
-  Operation &save = database.add("save", finishes, after(load));
-  load.awaitCall();
-  together({load.finisher(), [&] {
-              const auto read = [](void *, const inturn_report *report) {
-                model_note("why: %s", report->message);
-                CHECK(std::string(report->message).find("batch") ==
-                      std::string::npos);
-              };
-              expect("why", inturn_why(save.handle, read, nullptr),
-                     {INTURN_OK, INTURN_E_ALREADY_FINISHED});
-            }});
-}
-
 SCENARIO(a_snapshot_meets_a_wait_inside_a_call) {
   Queue network(INTURN_QUEUE_FIFO), database(INTURN_QUEUE_FIFO);
   Operation &load = network.add("load", keeps, {.handle = true});
@@ -330,6 +312,26 @@ SCENARIO(a_new_limit_counts_at_once) {
   x.finish();
 }
 
+// Nor does one that has just left an idle queue, or is about to.
+SCENARIO(a_new_limit_meets_the_first_work) {
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched(3600 * second);
+  await("the end of the watchdog", [] { return model_now() >= 450 * second; });
+  int64_t begin = 0;
+  together({[&] {
+              queue.add("x", keeps);
+              queue.add("y", finishes);
+              begin = model_now();
+            },
+            [&] {
+              Watched::setLimit(1000000);
+              begin = model_now();
+            }});
+  watched.awaitReport();
+  CHECK(model_now() - begin < second);
+  queue.cancelAll();
+}
+
 // Whoever comes during its last look does not start a second one.
 SCENARIO(two_watchdogs_do_not_tell_the_same) {
   Queue before(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO),
@@ -390,10 +392,9 @@ SCENARIO(a_pool_that_has_no_thread_does_not_call_it_busy) {
   {
     Queue other(INTURN_QUEUE_FIFO), queue(INTURN_QUEUE_FIFO, pool);
     Watched watched;
-    // The watchdog's own thread has been started by the first report.
+    // The watchdog's own thread has been started.
     Operation &x = other.add("x", keeps);
-    other.add("behind", finishes);
-    watched.awaitReport();
+    x.awaitCall();
     model_failing_starts = -1;
     queue.add("y", finishes);
     watched.awaitSaying("no thread of its pool");
