@@ -2062,10 +2062,11 @@ inturn_status inturn_report_set_awaited(uint64_t id);
 /* Says from which line the calling thread waits next, for reports and
    snapshots. It is so until the next call of inturn_operation_wait,
    inturn_batch_wait, inturn_queue_drain, inturn_queue_drain_or_list,
-   inturn_value_wait, inturn_value_drain or inturn_await_begin returns, whether
-   it has to wait or not. NULL: the line is not known. The macros of those
-   functions say it, in C with gcc and clang: see inturn_site. When memory runs
-   out, the line is not known.
+   inturn_queue_destroy, inturn_value_wait, inturn_value_drain,
+   inturn_value_destroy, inturn_observation_cancel or inturn_await_begin
+   returns, whether it has to wait or not. NULL: the line is not known. The
+   macros of those functions say it, in C with gcc and clang: see inturn_site.
+   When memory runs out, the line is not known.
    Statuses: none. */
 inturn_status inturn_report_wait_at(inturn_site *INTURN_NULLABLE site);
 
@@ -2288,8 +2289,12 @@ inturn_status inturn_trace_write(int fd);
 #define inturn_queue_drain(...) INTURN_WAIT(inturn_queue_drain, __VA_ARGS__)
 #define inturn_queue_drain_or_list(...)                                        \
   INTURN_WAIT(inturn_queue_drain_or_list, __VA_ARGS__)
+#define inturn_queue_destroy(...) INTURN_WAIT(inturn_queue_destroy, __VA_ARGS__)
 #define inturn_value_wait(...) INTURN_WAIT(inturn_value_wait, __VA_ARGS__)
 #define inturn_value_drain(...) INTURN_WAIT(inturn_value_drain, __VA_ARGS__)
+#define inturn_value_destroy(...) INTURN_WAIT(inturn_value_destroy, __VA_ARGS__)
+#define inturn_observation_cancel(...)                                         \
+  INTURN_WAIT(inturn_observation_cancel, __VA_ARGS__)
 #define inturn_await_begin(...) INTURN_WAIT(inturn_await_begin, __VA_ARGS__)
 #endif
 

@@ -496,5 +496,6 @@ public func inturn_queue_drain_or_list(
 
 @_cdecl("inturn_queue_destroy") @implementation
 public func inturn_queue_destroy(_ queue: inturn_queue) -> inturn_status {
-  inturn_status(Engine.destroy(queue: Handle(queue)))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.destroy(queue: Handle(queue)))
 }

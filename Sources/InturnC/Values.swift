@@ -173,5 +173,6 @@ public func inturn_value_drain(_ value: inturn_value, _ timeout_ns: Int64) -> in
 
 @_cdecl("inturn_value_destroy") @implementation
 public func inturn_value_destroy(_ value: inturn_value) -> inturn_status {
-  inturn_status(Engine.destroy(value: Handle(value)))
+  defer { Site.forgetWait() }
+  return inturn_status(Engine.destroy(value: Handle(value)))
 }

@@ -144,6 +144,80 @@ static void the_line_of_each_wait_is_told(void) {
   check_line(wait_as_a_task);
 }
 
+static inturn_observation observed;
+static atomic_bool is_called, may_return;
+
+static void stay(void) {
+  atomic_store(&is_called, true);
+  while (!atomic_load(&may_return))
+    sched_yield();
+}
+
+static void stay_in_the_call(void *context, inturn_token token) {
+  (void)context;
+  stay();
+  inturn_token_finish(token); /* E_STALE where the queue is gone */
+}
+
+static void stay_in_the_observer(void *context, const inturn_change *change) {
+  (void)context, (void)change;
+  stay();
+}
+
+static void destroy_the_queue(void *context) {
+  waiter *waiter = context;
+  CHECK_OK(WAIT(inturn_queue_destroy(waiter->network)));
+}
+
+static void destroy_the_value(void *context) {
+  waiter *waiter = context;
+  CHECK_OK(WAIT(inturn_value_destroy(waiter->value)));
+}
+
+static void cancel_the_observation(void *context) {
+  waiter *waiter = context;
+  CHECK_OK(WAIT(inturn_observation_cancel(observed, -1)));
+}
+
+/* These wait for a call that is under way elsewhere. */
+static void check_line_of_end(void (*end)(void *waiter)) {
+  waiter waiter = {.wait = NULL};
+  inturn_datum no = INTURN_INTEGER(0), yes = INTURN_INTEGER(1);
+  inturn_observe_options how = INTURN_OBSERVE_OPTIONS_INIT;
+  waiter.network = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  CHECK_OK(inturn_executor_pool(&how.executor));
+  CHECK_OK(inturn_value_create(NULL, &no, &waiter.value));
+  CHECK_OK(inturn_value_observe(waiter.value, &how, stay_in_the_observer, NULL,
+                                NULL, &observed));
+  atomic_store(&may_return, false);
+  atomic_store(&is_called, false);
+  if (end == destroy_the_queue)
+    CHECK_OK(inturn_queue_enqueue(waiter.network, stay_in_the_call, NULL, NULL,
+                                  NULL));
+  else
+    CHECK_OK(inturn_value_set(waiter.value, &yes));
+  while (!atomic_load(&is_called))
+    sched_yield();
+  thread thread;
+  thread_start(&thread, end, &waiter);
+  inturn_entry told = {0};
+  while (told.kind == 0)
+    CHECK_OK(inturn_snapshot(find_wait, &told));
+  CHECK_INT(told.line, waiter.line);
+  atomic_store(&may_return, true);
+  thread_join(&thread);
+  if (end != destroy_the_queue)
+    CHECK_OK(inturn_queue_destroy(waiter.network));
+  if (end != destroy_the_value)
+    CHECK_OK(inturn_value_destroy(waiter.value));
+}
+
+static void the_line_that_waits_for_calls_to_return_is_told(void) {
+  check_line_of_end(destroy_the_queue);
+  check_line_of_end(destroy_the_value);
+  check_line_of_end(cancel_the_observation);
+}
+
 static void a_line_is_that_of_one_wait(void) {
   check_line(wait_in_no_line);
   check_line(wait_for_others);
@@ -261,6 +335,7 @@ static void work_that_waits_for_what_gets_on_is_told_later(void) {
 }
 
 PROGRAM(wait_sites, TEST(the_line_of_each_wait_is_told),
+        TEST(the_line_that_waits_for_calls_to_return_is_told),
         TEST(a_line_is_that_of_one_wait),
         TEST(a_thread_that_waits_outside_of_work_is_told),
         TEST(the_chain_leads_through_a_wait),

@@ -111,6 +111,8 @@ extension UnsafeMutablePointer<Lane> {
     } else {
       waitUntilUnusedLocked()
       extra.pointee.quiet.isBeingDestroyed = false
+      // What the ends do next is not in that line.
+      Site.ofWait = .unknown
       unlock(&outbox)
     }
     return .ok

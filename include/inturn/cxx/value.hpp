@@ -158,9 +158,9 @@ public:
   /* Ends it: the observer is never called again. False when another thread is
      still in the middle of a call after so long.
      Throws error(stale): it is over; error(deadlock). */
-  bool cancel_for(time_limit limit) const {
+  bool cancel_for(time_limit limit, detail::caller from = {}) const {
     return detail::succeeded(
-        inturn_observation_cancel(raw_, limit.nanoseconds()),
+        inturn_observation_cancel(raw_, from.waits(limit.nanoseconds())),
         INTURN_E_TIMED_OUT, "cancel_for");
   }
 };
