@@ -377,6 +377,33 @@ static void stand_still_plainly(void) {
   add_plain(plain, finish, 3);
 }
 
+static void keep_there(void *context, inturn_token token) {
+  *(inturn_token *)context = token;
+}
+
+/* The first of a batch has ended, which its executor has not told yet. */
+static void leave_an_end_untold(void) {
+  inturn_executor_options of_executor = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options of_each = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_batch_options of_batch = INTURN_BATCH_OPTIONS_INIT;
+  inturn_queue queue;
+  inturn_token token;
+  inturn_batch_item items[] = {{keep_there, &token, NULL},
+                               {finish, NULL, NULL}};
+  inturn_batch_edge edge = {1, 0};
+  check(inturn_executor_create(&of_executor, &of_queue.executor));
+  of_queue.label = "untold";
+  check(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &of_queue, &queue));
+  of_each.label = "item";
+  of_batch.operation = &of_each;
+  of_batch.edges = &edge;
+  of_batch.edge_count = 1;
+  check(inturn_queue_enqueue_batch(queue, &of_batch, items, 2, NULL));
+  check(inturn_executor_drain(of_queue.executor, 1, NULL));
+  check(inturn_token_finish(token));
+}
+
 static void split(void) {
   make_named(INTURN_QUEUE_FIFO, "of the parent");
   pid_t child = fork();
@@ -436,6 +463,7 @@ static const struct {
              {"many", wait_in_great_number},
              {"deep", wait_in_depth},
              {"waits", wait_in_work},
+             {"untold", leave_an_end_untold},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

@@ -100,6 +100,14 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
             assert bool(re.search(leads_on, read)) == (asked != "told"), read
 
 
+def test_what_comes_after_an_end_that_is_not_told_waits_for_its_executor(bench: Bench) -> None:
+    with bench.of_sort("untold", INTURN_SOCKET="socket") as it:
+        for may_read in (True, False):
+            why = bench.answer("why", it.pid, "item", may_read=may_read)
+            cause = 'waits for queue "untold": nobody is draining its executor.'
+            assert re.fullmatch(rf'"item" \(.*\) of queue "untold" {cause}\n', why), why
+
+
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
     # They have no ids.
     with bench.of_sort("plain", INTURN_SOCKET="socket") as it:

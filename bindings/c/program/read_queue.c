@@ -158,9 +158,16 @@ static void set_cause(struct queue *queue, struct thing *thing) {
     // The cause is the operation's own.
     struct picture *picture = queue->reader->picture;
     thing->keeper = blocked;
+    bool is_after_one = false;
     for (size_t i = queue->thing; i < picture->count; i++)
       if (picture->things[i].id == blocked)
         thing->cause = picture->things[i].cause;
+      else if (picture->things[i].operation == blocked)
+        is_after_one = true;
+    // What it comes after has ended, and its executor has that end to tell.
+    if (thing->cause && strcmp(thing->cause, "after") == 0 && !is_after_one &&
+        awaits_executor)
+      thing->predicate = standing(queue);
   } else if (lane->running > 0) {
     thing->cause = "turn";
     thing->keeper = queue->oldest;

@@ -201,10 +201,13 @@ static const char *follow(struct picture *picture, struct chain *chain,
         predicate = "nothing keeps it";
     } else {
       next = earlier(picture, link);
-      if (!next)
-        predicate = is(link->cause, "after")
-                        ? "it waits for others of its batch"
-                        : NULL;
+      const struct thing *queue = find_thing(picture, link->queue);
+      if (!next && is(link->cause, "after")) {
+        if (queue && queue->predicate)
+          next = queue;
+        else
+          predicate = "it waits for others of its batch";
+      }
     }
   }
   return predicate;
