@@ -155,10 +155,7 @@ extension UnsafeMutablePointer<Lane> {
   func destroyContextLocked(
     of slot: OperationSlot.Pointer, _ budget: inout DrainBudget
   ) -> Bool {
-    // Whatever can start does not wait for the callback: the callback may wait for it.
-    let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     unlockForCall(&budget)
-    executor?.submit(ReadyRing.Item(lane: self))
     budget.remaining -= 1
     slot.pointee.destroy.unsafelyUnwrapped(slot.pointee.context)
     slot.pointee.destroy = nil

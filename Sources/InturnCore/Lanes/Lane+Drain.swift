@@ -42,7 +42,8 @@ extension UnsafeMutablePointer<Lane> {
       if budget.remaining <= 0 || (budget.hasCalled && othersWaitLocked) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
-        unlockForCall(&budget)
+        pointee.lock.unlock()
+        budget.outbox.dropOver()
         executor.submit(ReadyRing.Item(lane: self))
         return false
       }
@@ -174,14 +175,11 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func callLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) {
     let token = slot.handle(.token)
-    // While this drainer makes the call, another one may have something to start.
-    let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     let condition = slot.condition
     let staged = stagedBeforeCallLocked(&budget.outbox)
     let mayGoBack =
       pointee.machine.traits.contains(.view) && (condition != nil || events != nil || staged != nil)
     unlockForCall(&budget)
-    executor?.submit(ReadyRing.Item(lane: self))
     let frame = CallFrame.innermost
     frame?.pointee.operation = slot
     if let staged {

@@ -162,13 +162,6 @@ extension UnsafeMutablePointer<Lane> {
   /// Makes one call at most: an end callback, a retry policy's function, or a handler. Destroying
   /// contexts is part of the delivery.
   private func deliverLocked(_ slot: OperationSlot.Pointer, _ budget: inout DrainBudget) -> Bool {
-    // Whatever can start does not wait for the callbacks: one of them may wait for it.
-    if pointee.machine.askForDrainerBeforeCall(view) {
-      let executor = self.executor
-      unlockForCall(&budget)
-      executor.submit(ReadyRing.Item(lane: self))
-      if !relock(budget) { return false }
-    }
     if slot.loadWord().contains(.restarting) {
       budget.remaining -= 1
       return askForVerdictLocked(slot, &budget)
@@ -225,12 +218,15 @@ extension UnsafeMutablePointer<Lane> {
     return relock(budget)
   }
 
-  /// Releases the lock for a call after which the drainer goes on. Its outbox is not lost: the
-  /// drainer performs it before anything else.
+  /// Releases the lock for a call after which the drainer goes on. What can start does not wait for
+  /// the call, which may wait for that: where there may be several drainers, it asks for another one.
+  /// Its outbox is not lost: the drainer performs it before anything else.
   @inline(__always)
   func unlockForCall(_ budget: inout DrainBudget) {
+    let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
     pointee.lock.unlock()
     budget.outbox.dropOver()
+    executor?.submit(ReadyRing.Item(lane: self))
   }
 
   @inline(__always)

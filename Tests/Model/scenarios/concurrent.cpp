@@ -29,6 +29,33 @@ SCENARIO(the_limit_changes) {
             x.finisher(), y.finisher()});
 }
 
+// What can start does not wait for the queue's calls: one of them may wait for
+// it.
+SCENARIO(a_place_is_taken_while_an_event_is_told) {
+  struct Events {
+    Queue *queue = nullptr;
+    bool isTold = false;
+    static void told(void *context, const inturn_event *event) {
+      Events &self = *static_cast<Events *>(context);
+      if (event->kind != INTURN_EVENT_STARTED || self.isTold)
+        return;
+      self.isTold = true;
+      self.queue->all()[1]->awaitCall();
+    }
+  } events;
+  Queue queue(INTURN_QUEUE_CONCURRENT, {0}, [&](auto &options) {
+    options.max_concurrent = 2;
+    options.on_event = Events::told;
+    options.event_context = &events;
+  });
+  events.queue = &queue;
+  queue.limit = 2;
+  queue.suspend();
+  queue.add("x", finishes);
+  queue.add("y", finishes);
+  queue.resume();
+}
+
 // What an end makes startable is there before the place is given away.
 SCENARIO(an_end_gives_its_place_to_what_is_more_important) {
   Queue queue(INTURN_QUEUE_CONCURRENT, {0},
