@@ -1936,6 +1936,7 @@ typedef enum inturn_stall_cause {
   INTURN_STALL_EXECUTOR = 13, /* nobody drains it, or who does is in a call */
   INTURN_STALL_POOL = 14,     /* all threads of the pool are in calls */
   /* What runs waits for the next link: in its call, or by inturn_await_begin.
+     The last link: for itself, round a ring that no wait could be refused for.
    */
   INTURN_STALL_WAIT = 15
 } inturn_stall_cause;
@@ -2149,11 +2150,12 @@ typedef struct inturn_entry {
   uint64_t other;     /* AFTER: what has to end before. NAME: who is just before
                          it in the line. WAIT: the queue whose callback or task
                          waits */
-  uint64_t batch;     /* OPERATION */
-  uint64_t owner;     /* OPERATION */
-  uint64_t executor;  /* QUEUE; 0: its Swift tasks */
-  uint64_t clock;     /* QUEUE */
-  uint64_t token;     /* OPERATION: the last one's that was given out */
+  uint64_t batch;    /* OPERATION; 0, too, while the call of one without options
+                        has not returned */
+  uint64_t owner;    /* OPERATION */
+  uint64_t executor; /* QUEUE; 0: its Swift tasks */
+  uint64_t clock;    /* QUEUE */
+  uint64_t token;    /* OPERATION: the last one's that was given out */
   /* OPERATION: so many in a row that are alike: pending, and nothing is known
      of them; else 1. EXECUTOR: how much waits to be called. CLOCK: how many
      timers run. OWNER: operations that have not ended. BATCH: operations. */

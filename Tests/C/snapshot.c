@@ -276,6 +276,33 @@ static void a_batch_is_told_with_its_operations(void) {
   stage_destroy(&stage);
 }
 
+static void a_running_operation_of_a_batch_is_told_as_one(void) {
+  for (int kind = INTURN_QUEUE_FIFO; kind <= INTURN_QUEUE_CONCURRENT; kind++) {
+    if (kind == INTURN_QUEUE_INTERACTION)
+      continue;
+    stage stage = stage_create((inturn_queue_kind)kind);
+    inturn_token token;
+    inturn_batch batch;
+    inturn_batch_item items[] = {{keep_token, &token, NULL},
+                                 {just_finish, NULL, NULL}};
+    CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 2, &batch));
+    CHECK_OK(inturn_executor_drain(stage.executor, 1, NULL));
+    seen seen = look();
+    const inturn_entry *entry =
+        find(&seen, INTURN_ENTRY_QUEUE, stage.queue.bits);
+    while (entry->kind != INTURN_ENTRY_OPERATION ||
+           entry->state != INTURN_RUNNING)
+      entry++;
+    CHECK(entry->queue == stage.queue.bits);
+    CHECK(entry->batch == batch.bits);
+    forget(&seen);
+    CHECK_OK(inturn_token_finish(token));
+    stage_drain(&stage);
+    CHECK_OK(inturn_batch_release(batch));
+    stage_destroy(&stage);
+  }
+}
+
 typedef struct waiting {
   inturn_operation operation;
   gate is_over;
@@ -430,6 +457,7 @@ PROGRAM(snapshot, TEST(executors_and_clocks_are_told),
         TEST(what_is_gone_is_not_told),
         TEST(plain_operations_are_told_by_their_number),
         TEST(a_batch_is_told_with_its_operations),
+        TEST(a_running_operation_of_a_batch_is_told_as_one),
         TEST(a_thread_that_waits_inside_a_callback_is_told),
         TEST(a_queue_that_is_awaited_is_told_so),
         TEST(the_queue_of_a_wait_is_not_told_once_it_is_destroyed),

@@ -238,10 +238,92 @@ static void a_name_that_another_one_has_is_told(void) {
   stalls_end();
 }
 
+static inturn_operation third;
+static inturn_token token_of_first;
+static inturn_await await_of_first;
+static atomic_bool may_wait, waits;
+
+/* A task that goes on elsewhere. */
+static void wait_for_the_third(void *context, inturn_token token) {
+  (void)context;
+  token_of_first = token;
+  while (!atomic_load(&may_wait))
+    sched_yield();
+  CHECK_OK(inturn_await_begin(third.bits, &token, 1, &await_of_first));
+  atomic_store(&waits, true);
+}
+
+static void begin_to_wait(void) {
+  atomic_store(&may_wait, true);
+  while (!atomic_load(&waits))
+    sched_yield();
+}
+
+static void end_the_wait(void) {
+  CHECK_OK(inturn_operation_wait(third, LIMIT_NS, NULL));
+  CHECK_OK(inturn_await_end(await_of_first));
+  CHECK_OK(inturn_token_finish(token_of_first));
+  CHECK_OK(inturn_operation_release(third));
+}
+
+static inturn_queue queue_of_two_places(void) {
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_CONCURRENT, "q");
+  inturn_operation_options options = labelled("first");
+  CHECK_OK(inturn_queue_set_max_concurrent(queue, 2));
+  atomic_store(&may_wait, false);
+  atomic_store(&waits, false);
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, wait_for_the_third, NULL,
+                                     NULL, NULL));
+  return queue;
+}
+
+/* It waits for what comes after it, which another one's end lets start. */
+static void the_chain_leads_past_a_wait_for_what_comes_later(void) {
+  stalls_begin(-1);
+  inturn_queue queue = queue_of_two_places();
+  inturn_token token;
+  hold(queue, "second", &token);
+  third = enqueue_kept(queue, "third", (inturn_operation){0});
+  begin_to_wait();
+  CHECK_REASON(third, "turn third@q > wait first@q > turn third@q > "
+                      "token second@q");
+  CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
+  STALL("wait first@q > turn third@q > token second@q");
+  CHECK_OK(inturn_token_finish(token));
+  end_the_wait();
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
+/* A lower limit closes it, when the wait was accepted long ago. */
+static void a_ring_is_told_as_one(void) {
+  stalls_begin(-1);
+  inturn_queue queue = queue_of_two_places();
+  inturn_token token;
+  hold(queue, "second", &token);
+  CHECK_OK(inturn_queue_suspend(queue));
+  CHECK_OK(inturn_token_finish(token));
+  third = enqueue_kept(queue, "third", (inturn_operation){0});
+  begin_to_wait();
+  CHECK_OK(inturn_queue_set_max_concurrent(queue, 1));
+  CHECK_OK(inturn_queue_resume(queue));
+  CHECK_REASON(third, "turn third@q > wait first@q > turn third@q > "
+                      "wait first@q");
+  CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
+  stall told = STALL("wait first@q > turn third@q > wait first@q");
+  CHECK(stall_says(&told, " of queue \"q\": they wait for each other."));
+  CHECK_OK(inturn_queue_set_max_concurrent(queue, 2));
+  end_the_wait();
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
 PROGRAM(stuck_chains, TEST(the_chain_leads_to_the_cause),
         TEST(each_link_names_the_line_that_has_enqueued_it),
         TEST(the_chain_leads_to_a_queue_that_gets_on),
         TEST(what_is_awaited_is_told_though_its_queue_gets_on),
         TEST(what_keeps_back_what_is_awaited_is_told),
         TEST(the_chain_leads_to_a_suspended_queue),
-        TEST(a_name_that_another_one_has_is_told))
+        TEST(a_name_that_another_one_has_is_told),
+        TEST(the_chain_leads_past_a_wait_for_what_comes_later),
+        TEST(a_ring_is_told_as_one))

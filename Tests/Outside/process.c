@@ -464,6 +464,7 @@ static const struct {
              {"deep", wait_in_depth},
              {"waits", wait_in_work},
              {"untold", leave_an_end_untold},
+             {"later", wait_for_what_comes_later},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

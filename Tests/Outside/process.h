@@ -26,5 +26,6 @@ void add_plain(inturn_queue queue, inturn_work_fn work, int count);
 
 /* Makes waits inside work, which are there some time after it has returned. */
 void wait_in_work(void);
+void wait_for_what_comes_later(void);
 
 #endif

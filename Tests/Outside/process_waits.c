@@ -5,9 +5,13 @@
  */
 #include "process.h"
 
+#include <sched.h>
+#include <stdatomic.h>
+
 static inturn_operation awaited;
 static inturn_queue of_awaited;
 static inturn_value watched;
+static atomic_bool is_enqueued;
 
 static void wait_for_end(void *context, inturn_token token) {
   (void)context, (void)token;
@@ -57,4 +61,24 @@ void wait_in_work(void) {
   check(
       inturn_queue_enqueue(tasks, wait_as_task, &of_awaited.bits, NULL, NULL));
   await_calls(4);
+}
+
+static void wait_for_later(void *context, inturn_token token) {
+  (void)context, (void)token;
+  note_call();
+  while (!atomic_load(&is_enqueued))
+    sched_yield();
+  check(inturn_operation_wait(awaited, -1, NULL));
+}
+
+/* The first of three waits for the last, which the second lets start. The wait
+   is there only some time after it is ready. */
+void wait_for_what_comes_later(void) {
+  inturn_queue queue = make_named(INTURN_QUEUE_CONCURRENT, "two places");
+  check(inturn_queue_set_max_concurrent(queue, 2));
+  add_named(queue, "first", wait_for_later);
+  add_named(queue, "second", keep);
+  awaited = add_named(queue, "third", keep);
+  atomic_store(&is_enqueued, true);
+  await_calls(2);
 }

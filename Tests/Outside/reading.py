@@ -108,6 +108,18 @@ def test_what_comes_after_an_end_that_is_not_told_waits_for_its_executor(bench: 
             assert re.fullmatch(rf'"item" \(.*\) of queue "untold" {cause}\n', why), why
 
 
+def test_the_chain_leads_past_a_wait_for_what_comes_later(bench: Bench) -> None:
+    with bench.of_sort("later", INTURN_SOCKET="socket") as it:
+        limit = time.monotonic() + LIMIT
+        while "wait id=" not in what_both_tell(bench, it.pid)[0]:
+            assert time.monotonic() < limit
+        read, own = (bench.answer("why", it.pid, "third", may_read=may) for may in (True, False))
+        assert without_times(read) == without_times(own)
+        links = [re.sub(r" \(.*", "", link) for link in read.split(" for ")]
+        assert links[:4] == ['"third"', '"first"', '"third"', '"second"'], read
+        assert "its token has not been finished" in read
+
+
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
     # They have no ids.
     with bench.of_sort("plain", INTURN_SOCKET="socket") as it:

@@ -312,6 +312,8 @@ extension OperationWord {
   /// Whether the operation keeps its context while its lane is locked. A drainer may be destroying the
   /// context of one that it starts without the lock, or of one that has just ended.
   fileprivate var hasLastingContext: Bool {
-    contains(.observed) && !contains(.claimed) && (isPending || contains(.returned))
+    if contains(.claimed) { return false }
+    return contains(.observed) && isPending
+      || contains(.returned) && (contains(.observed) || !contains(.ended))
   }
 }

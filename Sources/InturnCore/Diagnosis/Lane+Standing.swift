@@ -25,7 +25,7 @@ struct Standing {
   fileprivate var blocked: OperationSlot.Pointer?
   /// The last link's operation, if it runs: it may wait for others. There is a reference until
   /// `complete`.
-  fileprivate var running: OperationSlot.Pointer?
+  fileprivate(set) var running: OperationSlot.Pointer?
   /// The operation to look at next, with a reference; or else the lane.
   private(set) var next: OperationSlot.Pointer?
   private(set) var nextLane: Lane.Pointer?
@@ -155,14 +155,16 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Why the lane, or an operation to which the caller has a reference, is stalled. Nil if it may make
   /// progress. `isAsked`: a caller asks for the reason in any case; nil only if the operation is over.
+  /// `passed`: running operations that the lane is named after only if it has no others.
   func standing(
-    of slot: OperationSlot.Pointer?, at now: Int64, isAsked: Bool = false
+    of slot: OperationSlot.Pointer?, at now: Int64, isAsked: Bool,
+    besides passed: [OperationSlot.Pointer]
   ) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     guard let slot else {
       if isAsked && isQuiet { return nil }
-      return standingLocked(at: now, isAsked: isAsked)
+      return standingLocked(at: now, isAsked: isAsked, besides: passed)
         ?? (isAsked ? queueLocked(.none, StallLink.nothing) : nil)
     }
     // After an operation has ended, its slot may belong to another lane.
@@ -176,7 +178,7 @@ extension UnsafeMutablePointer<Lane> {
       return standing
     }
     if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
-    guard var standing = standingLocked(at: now, isAsked: isAsked) else {
+    guard var standing = standingLocked(at: now, isAsked: isAsked, besides: passed) else {
       return freeLocked(slot, isAsked: isAsked)
     }
     standing.links.insert(linkLocked(.turn, of: slot), at: 0)
@@ -188,7 +190,9 @@ extension UnsafeMutablePointer<Lane> {
     isAsked ? makeLocked(linkLocked(.none, of: slot, StallLink.nothing)) : nil
   }
 
-  private func standingLocked(at now: Int64, isAsked: Bool = false) -> Standing? {
+  private func standingLocked(
+    at now: Int64, isAsked: Bool, besides passed: [OperationSlot.Pointer]
+  ) -> Standing? {
     switch obstacleLocked {
     case .nothing: return nil
     case .suspended: return suspendedLocked(at: now)
@@ -196,7 +200,7 @@ extension UnsafeMutablePointer<Lane> {
     case .executor: return executorLocked()
     case .offer: return queueLocked(.task, "the task of what comes next does not begin")
     case .callback: return callbackLocked()
-    case .running(let inCall): return oldestLocked(inCall: inCall)
+    case .running(let inCall): return oldestLocked(inCall: inCall, besides: passed)
     case .blocked(let slot): return blockedLocked(slot, at: now, isAsked: isAsked)
     }
   }
@@ -404,14 +408,18 @@ extension UnsafeMutablePointer<Lane> {
   /// The operation that has been running longest: of all, or only of those whose call has not returned.
   /// It looks at a limited number.
   @inline(never)
-  private func oldestLocked(inCall: Bool = false) -> Standing? {
-    var oldest: OperationSlot.Pointer?
+  private func oldestLocked(
+    inCall: Bool, besides passed: [OperationSlot.Pointer]
+  ) -> Standing? {
+    var (oldest, oldestOfPassed): (OperationSlot.Pointer?, OperationSlot.Pointer?)
     var left = 1000
     forEachRunningLocked(while: left > 0) { slot in
       left -= 1
       let word = slot.loadWord()
-      if !word.isOver && !(inCall && word.contains(.returned)) { oldest = slot }
+      if word.isOver || (inCall && word.contains(.returned)) { return }
+      if passed.contains(slot) { oldestOfPassed = slot } else { oldest = slot }
     }
+    oldest = oldest ?? oldestOfPassed
     // The decision on another attempt may be under way.
     if let oldest, let standing = runningLocked(oldest) { return standing }
     if pointee.machine.active > 0 { return callbackLocked() }

@@ -14,7 +14,7 @@ package struct StallLink {
     case suspended, view, clock, delay
     /// Work that may start is not called.
     case executor, pool
-    /// Running work waits for the next link.
+    /// Running work waits for the next link; the last link: for itself, round a ring.
     case wait
   }
 
@@ -56,6 +56,11 @@ package struct StallLink {
 
   mutating func waits(at line: Site) {
     (cause, lineOfWait, predicate) = (.wait, line, "")
+  }
+
+  mutating func closesRing(at line: Site) {
+    waits(at: line)
+    predicate = "they wait for each other"
   }
 
   static var nothing: String { "nothing keeps it" }
@@ -130,9 +135,12 @@ package struct Stall {
     /// The chain that ends with the first work that waits. It is told, in patience, where what that
     /// waits for gets on: it may be for ever, as with a queue that is never empty.
     var upToWait: Stall?
+    /// Running operations whose work waits for the next link. If others have the places of its lane as
+    /// well, the chain leads on by those.
+    var passed: [OperationSlot.Pointer] = []
     while goesOn && steps < Self.mostSteps {
       let isOperation = slot != nil
-      let found = lane.standing(of: slot, at: now, isAsked: limit == nil)
+      let found = lane.standing(of: slot, at: now, isAsked: limit == nil, besides: passed)
       slot?.dropReference()
       slot = nil
       guard var found else {
@@ -177,6 +185,13 @@ package struct Stall {
         links[links.count - 1].waits(at: line)
       }
       goesOn = slot != nil || found.nextLane != nil
+      if let running = found.running, goesOn {
+        if passed.contains(running) {
+          links[links.count - 1].closesRing(at: found.lineOfWait ?? .unknown)
+          break
+        }
+        passed.append(running)
+      }
       lane = slot?.lane ?? found.nextLane ?? lane
       steps += 1
     }

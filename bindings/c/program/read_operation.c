@@ -257,8 +257,9 @@ static uint64_t add_slot(struct queue *queue, uint64_t address,
   thing->is_cancelled = has(word, CANCEL_REQUESTED);
   thing->is_waited_for = has(word, WAITED_FOR) || has(word, AWAITED);
   // While the work is being called, it may have given up its context.
-  if (has(word, OBSERVED) && !has(word, CLAIMED) &&
-      (!is_running || has(word, RETURNED)))
+  if (!has(word, CLAIMED) &&
+      ((has(word, OBSERVED) && !is_running) ||
+       (has(word, RETURNED) && (has(word, OBSERVED) || !is_ended(word)))))
     thing->batch = id_at(reader, slot->context);
   if (read_at(reader, details.groups, &groups, sizeof groups))
     thing->owner = id_at(reader, groups.owner);

@@ -169,6 +169,32 @@ void write_thing(struct picture *picture, const struct thing *thing,
   }
 }
 
+static bool is_passed(const struct chain *chain, const struct thing *running) {
+  for (int i = 0; i < chain->length && i < LINKS; i++)
+    if (chain->links[i] == running && chain->waits[i])
+      return true;
+  return false;
+}
+
+/// The operation that keeps a queue. One whose work waits for what the chain
+/// has come from only if no other one runs.
+static const struct thing *keeper(struct picture *picture,
+                                  const struct chain *chain,
+                                  const struct thing *queue) {
+  const struct thing *found = find_thing(picture, queue->keeper);
+  if (!found || !is_passed(chain, found))
+    return found;
+  for (size_t i = 0; i < picture->count; i++) {
+    const struct thing *other = &picture->things[i];
+    if (other->queue == queue->id && is(other->state, "running") &&
+        !is_passed(chain, other))
+      return other;
+  }
+  return found;
+}
+
+static const char *const ring = "they wait for each other";
+
 /// Follows the chain. Returns the last link's predicate; NULL if it only waits
 /// for others.
 static const char *follow(struct picture *picture, struct chain *chain,
@@ -182,7 +208,9 @@ static const char *follow(struct picture *picture, struct chain *chain,
     next = NULL;
     const struct thing *wait =
         is(link->state, "running") ? wait_inside(picture, link) : NULL;
-    if (wait && (next = awaited(picture, wait))) {
+    if (is_passed(chain, link)) {
+      predicate = ring;
+    } else if (wait && (next = awaited(picture, wait))) {
       chain->waits[(chain->length < LINKS ? chain->length : LINKS) - 1] = wait;
       predicate = NULL;
     } else if (predicate) {
@@ -196,7 +224,7 @@ static const char *follow(struct picture *picture, struct chain *chain,
       else if (queue && queue->predicate)
         next = queue;
       else
-        next = queue ? find_thing(picture, queue->keeper) : NULL;
+        next = queue ? keeper(picture, chain, queue) : NULL;
       if (!next)
         predicate = "nothing keeps it";
     } else {
@@ -216,8 +244,9 @@ static const char *follow(struct picture *picture, struct chain *chain,
 static void write_predicate(struct picture *picture, const struct thing *last,
                             const char *predicate, FILE *file) {
   char time[24];
-  const char *thread = predicate && last->thread ? last->thread : "";
-  bool is_timed = predicate && last->is_timed && last->started_ns > 0;
+  bool is_running = predicate && predicate != ring;
+  const char *thread = is_running && last->thread ? last->thread : "";
+  bool is_timed = is_running && last->is_timed && last->started_ns > 0;
   if (is_timed || *thread)
     fputs("running", file);
   if (is_timed && picture->now_ns > last->started_ns) {
