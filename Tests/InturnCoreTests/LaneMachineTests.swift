@@ -62,7 +62,7 @@ import Testing
             $0.machine.start()
             if $0.hasLongCalls { $0.machine.drainerCalls() }
             let view = $0.view
-            _ = $0.machine.askForDrainerBeforeCall(view)
+            if $0.machine.traits.contains(.overlapping) { _ = $0.machine.askForDrainer(view) }
             $0.inCall += 1
             let stopped =
               $0.suspends > 0 || !$0.machine.flags.isDisjoint(with: [.held, .headBlocked])

@@ -223,10 +223,18 @@ extension UnsafeMutablePointer<Lane> {
   /// Its outbox is not lost: the drainer performs it before anything else.
   @inline(__always)
   func unlockForCall(_ budget: inout DrainBudget) {
-    let executor = pointee.machine.askForDrainerBeforeCall(view) ? self.executor : nil
+    let mayNeedAnother = pointee.machine.traits.contains(.overlapping)
+    let executor = mayNeedAnother ? executorToAskLocked() : nil
     pointee.lock.unlock()
     budget.outbox.dropOver()
-    executor?.submit(ReadyRing.Item(lane: self))
+    if let executor { executor.submit(ReadyRing.Item(lane: self)) }
+  }
+
+  /// The executor, if another drainer has something to start.
+  @_optimize(speed)
+  @inline(never)
+  private func executorToAskLocked() -> Executor? {
+    pointee.machine.askForDrainer(view) ? executor : nil
   }
 
   @inline(__always)

@@ -120,11 +120,6 @@ struct LaneMachine: Hashable {
     return true
   }
 
-  /// Asks for another drainer before this one calls work, on a lane that may have several.
-  mutating func askForDrainerBeforeCall(_ view: @autoclosure () -> View) -> Bool {
-    traits.contains(.overlapping) && askForDrainer(view())
-  }
-
   mutating func drainerArrives() {
     scheduled -= 1
     active += 1
