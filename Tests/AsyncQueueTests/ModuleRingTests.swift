@@ -57,6 +57,82 @@ import Testing
     #expect(reports[0].message.contains("the ring's concurrent one"))
   }
 
+  /// Whether a wait is refused inside an operation that has the name, whose handle it gets.
+  private static func isRefusedByHolder(
+    _ wait: @escaping @Sendable (_ holder: QueuedOperation) async throws -> Void
+  ) async throws -> Bool {
+    let holders = ConcurrentQueue(label: "holders")
+    let own = Protected<QueuedOperation?>(nil)
+    let isRefused = Protected(false)
+    holders.suspend()
+    let holder = holders.enqueueTask(.with { $0.exclusive = ["name"] }) {
+      let holder = own.withLock { $0! }
+      let refused = await Self.isRefused { try await wait(holder) }
+      isRefused.withLock { $0 = refused }
+    }
+    own.withLock { $0 = holder }
+    holders.resume()
+    try await holder.value
+    own.withLock { $0 = nil }
+    return isRefused.withLock { $0 }
+  }
+
+  private static var needingTheName: OperationOptions { .with { $0.exclusive = ["name"] } }
+
+  @Test func `a turn that needs what its caller holds is refused`() async throws {
+    let queue = FIFOQueue(label: "ordered")
+    let byName = try await Self.isRefusedByHolder { _ in
+      try await queue.run(Self.needingTheName) { () async throws in }
+    }
+    #expect(byName)
+    let byOrder = try await Self.isRefusedByHolder { holder in
+      try await queue.run(.with { $0.after = [holder] }) { () async throws in }
+    }
+    #expect(byOrder)
+    #expect(queue.statistics.cancelled == 2)
+    try await queue.drain()
+  }
+
+  @Test func `a turn behind what needs what its caller holds is refused`() async throws {
+    let queue = FIFOQueue(label: "ordered")
+    let byName = try await Self.isRefusedByHolder { _ in
+      queue.enqueueTask(Self.needingTheName) {}
+      try await queue.run { () async throws in }
+    }
+    #expect(byName)
+    let byOrder = try await Self.isRefusedByHolder { holder in
+      queue.enqueueTask(.with { $0.after = [holder] }) {}
+      try await Task(on: queue) { () async throws in }.value
+    }
+    #expect(byOrder)
+    try await queue.drain()
+  }
+
+  @Test func `a turn is not refused for what comes behind it`() async throws {
+    let queue = FIFOQueue(label: "ordered")
+    let gate = Gate()
+    queue.enqueue { await gate.wait(for: "the turn") }
+    let isRefused = try await Self.isRefusedByHolder { _ in
+      async let turn: Void = queue.run { () async throws in }
+      while queue.statistics.pending == 0 { await Task.yield() }
+      queue.enqueueTask(Self.needingTheName) {}
+      gate.open()
+      try await turn
+    }
+    #expect(!isRefused)
+    try await queue.drain()
+  }
+
+  @Test func `who waits in an operation for room in its own queue is refused`() async throws {
+    let queue = FIFOQueue(label: "full", capacity: 1)
+    try await queue.run {
+      queue.enqueue {}
+      let isRefused = await Self.isRefused { try await queue.enqueueWhenRoom {} }
+      #expect(isRefused)
+    }
+    try await queue.drain()
+  }
+
   @Test func `a wait is inside the operations of both modules that contain it`() async throws {
     let (ordered, other) = (FIFOQueue(label: "ordered"), FIFOQueue(label: "other ordered"))
     let concurrent = ConcurrentQueue(label: "concurrent", maxConcurrent: 1)

@@ -123,6 +123,8 @@ extension QueueCore {
     // for it.
     turn.adopt(makeTask(turn))
     do {
+      let entry = try TaskWaits.enter(.turn(self), at: site)
+      defer { TaskWaits.leave(entry) }
       try await enqueueWhenRoom(turn)
     } catch {
       turn.giveUp(error)
@@ -148,14 +150,26 @@ extension QueueCore {
     do {
       // As for a visit.
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
-      let entry = try TaskWaits.enter(.turn(self), at: Site(fileID, line))
+      var entry = try TaskWaits.enter(.turn(self), at: Site(fileID, line))
       defer { TaskWaits.leave(entry) }
       turn = try await turnForCaller(
         isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
-      while !turn.decide() { await turn.wait() }
+      var deadlock: QueueError?
+      if !turn.decide() {
+        // What comes before it, or its own options, may need what the caller holds.
+        TaskWaits.leave(entry)
+        entry = .none
+        do throws(QueueError) {
+          entry = try TaskWaits.enter(.turn(self, turn), at: Site(fileID, line))
+        } catch {
+          deadlock = error
+          turn.cancelPending()
+        }
+        repeat { await turn.wait() } while !turn.decide()
+      }
       if let refusal = turn.decidedRefusal {
         turn.release()
-        throw refusal
+        throw deadlock ?? refusal
       }
     } catch {
       if let error = error as? Failure { throw error }

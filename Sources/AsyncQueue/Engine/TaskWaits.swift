@@ -6,8 +6,8 @@ enum TaskWaits {
 
   /// What is waited for.
   enum Target {
-    /// A turn in the queue.
-    case turn(QueueCore)
+    /// A turn in the queue; this one, once it is enqueued.
+    case turn(QueueCore, Turn? = nil)
     /// The end of everything in the queue.
     case quiet(QueueCore)
     /// The end of an operation with its own task.
@@ -15,21 +15,27 @@ enum TaskWaits {
 
     fileprivate var needs: [TaskWait.Need] {
       switch self {
-      case .turn(let core):
+      case .turn(let core, .none):
         // Only a running operation holds others up, and on an actor not while it waits.
         core.kind == .actor ? [] : [.place(in: core.queue)]
       case .quiet(let core): [.quiet(core.queue)]
-      case .end(let awaited):
-        if awaited.hasEnded {
-          []
-        } else if awaited.core.kind == .fifo || awaited.isRefused {
-          // Whatever runs there is the awaited operation or comes before it, and before one that
-          // was refused.
-          [.place(in: awaited.core.queue)]
-        } else {
-          awaited.holder.map { [.end(of: $0)] } ?? []
-        }
+      case .turn(_, .some(let turn)): Self.needs(ofEnd: turn)
+      case .end(let awaited): Self.needs(ofEnd: awaited)
       }
+    }
+
+    private static func needs(ofEnd awaited: OwnedFrame) -> [TaskWait.Need] {
+      if awaited.hasEnded { return [] }
+      if awaited.core.kind == .fifo || awaited.isRefused {
+        // What comes before it, or its own options, may need what the waiter holds.
+        if !awaited.isRefused, let handle = (awaited as? Turn)?.ownHandle {
+          return [.operation(handle)]
+        }
+        // Whatever runs there is the awaited operation or comes before it, and before one that was
+        // refused.
+        return [.place(in: awaited.core.queue)]
+      }
+      return awaited.holder.map { [.end(of: $0)] } ?? []
     }
   }
 
@@ -67,7 +73,7 @@ enum TaskWaits {
       return try WaitGraph.enter(TaskWait(inside: holders, needing: { target.needs }, at: site))
     } catch {
       guard case .end(let awaited) = target else { throw .deadlock(error.message) }
-      let line = awaited.site.text.map { " The task that is awaited is of \($0)." } ?? ""
+      let line = awaited.site.text.map { "; the awaited task is of \($0)" } ?? ""
       throw .deadlock(error.message + line)
     }
   }

@@ -45,6 +45,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   override var isCancellable: Bool { !isObstinate }
 
+  /// By which it can be cancelled individually; nil if it cannot, or is over.
+  var ownHandle: Handle? { lock.withLock { handle } }
+
   // MARK: In the queue
 
   /// Enqueues the turn, or returns why the queue refuses it.

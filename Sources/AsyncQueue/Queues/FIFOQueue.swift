@@ -3,16 +3,18 @@ import Inturn
 /// A queue whose operations begin and end in the order in which they are enqueued.
 ///
 /// An operation is over when its closure has returned, not when it suspends: no two overlap, and
-/// the next one begins when the one before it has ended. Enqueues from one thread or task keep
-/// their order; enqueues from several are ordered as they reach the queue.
+/// the next one begins when the one before it has ended. (One that a deadline ends before its
+/// closure has returned gives up its place only where its options say so.) Enqueues from one thread
+/// or task keep their order; enqueues from several are ordered as they reach the queue.
 ///
 /// Plain enqueues keep their caller's priority and task-local values. They run in the queue's own
 /// task, one after the other; an operation whose caller has task-local values gets its own task,
 /// which inherits them.
 ///
 /// Deadlock: an operation must not wait for another one in its own queue. Inside an operation or
-/// its child tasks, `run`, `enqueueAndWait` and `drain` refuse to do so, and to close a ring of
-/// several queues. So does the `value` or `result` of a `Task(on:)`.
+/// its child tasks, `run`, `enqueueAndWait`, `enqueueWhenRoom` and `drain` refuse to do so, and to
+/// close a ring of several queues. So does the `value` or `result` of a `Task(on:)`. Time limits of
+/// what is waited for make no difference.
 public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   @usableFromInline let core: QueueCore
   @usableFromInline let priority: TaskPriority?

@@ -10,13 +10,13 @@ extension Task where Failure == Never {
   /// operation without a value then never runs, and any other one runs in a cancelled task, outside
   /// of the queue, once the queue has done its work. If that may happen, use the form that throws.
   ///
-  /// The name of the task and the operation.
-  ///   - name: Nil for the caller's.
-  ///   - priority: The queue.
-  ///   - actorQueue: The file that creates the task, for messages.
-  ///   - fileID: The line in that file.
-  ///   - line: What to run.
-  ///   - operation: what to run.
+  /// - Parameters:
+  ///   - name: The name of the task and the operation.
+  ///   - priority: Nil for the caller's.
+  ///   - actorQueue: The queue.
+  ///   - fileID: The file that creates the task, for messages.
+  ///   - line: The line in that file.
+  ///   - operation: What to run.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(

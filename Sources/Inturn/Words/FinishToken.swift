@@ -81,7 +81,8 @@ public final class FinishToken: @unchecked Sendable {
   }
 
   /// Sets the operation's progress, in units of its own; a total of zero means unknown. False when
-  /// the operation has ended.
+  /// the operation has ended. Stops the program when a number is negative, or more is completed than
+  /// the total.
   @discardableResult
   public func setProgress(completed: Int, total: Int) -> Bool {
     setProgress(InturnCore.Progress(reporting: completed, of: total))

@@ -17,7 +17,7 @@ public struct OperationOptions: Sendable {
   /// before it has ended. For concurrent queues; on others this is always so.
   public var isBarrier = false
   /// Operations, of any queue, that have to end before this one starts. As they exist before it,
-  /// they cannot form a ring.
+  /// they form no ring by themselves; one that a wait inside an operation would close is refused.
   public var after: [QueuedOperation] = []
   /// Whether it ends as cancelled, by ``OperationEnd/Cause/dependency``, when one of those ends
   /// otherwise than finished. Otherwise it starts when all have ended.
@@ -26,9 +26,9 @@ public struct OperationOptions: Sendable {
   /// one runs at a time. It gets all its names at once, or waits until it can.
   public var exclusive: [String] = []
   /// Called just before each attempt, where the queue's work is called; it takes up the operation's
-  /// place and its `maxRun`. Nil starts the attempt. Otherwise it says how the operation ends
-  /// without it: ``OperationEnd/skipped`` if it is not needed any more, ``OperationEnd/cancelled`` if
-  /// it cannot be done; any other end is a programmer's error.
+  /// place and its `maxRun`, and the operation is running. Nil starts the attempt. Otherwise it says
+  /// how the operation ends without it: ``OperationEnd/skipped`` if it is not needed any more,
+  /// ``OperationEnd/cancelled`` if it cannot be done; any other end is a programmer's error.
   ///
   /// On an interaction queue, it is called on the main thread, where `MainActor.assumeIsolated` may
   /// be used. When the view disappears or the queue is suspended before it returns, it is called

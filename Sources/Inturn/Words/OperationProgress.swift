@@ -15,7 +15,8 @@ public struct OperationProgress: Sendable, Hashable {
 
   /// Sets the progress of the operation whose body, or child task of the body, calls this. False,
   /// with nothing done, when the body is not an asynchronous function that its queue calls, and
-  /// when nobody could read the progress: a `run` without options.
+  /// when nobody could read the progress: a `run` without options. Stops the program when a number
+  /// is negative, or more is completed than the total.
   ///
   /// Where work gets a token, use ``FinishToken/setProgress(completed:total:)``.
   ///

@@ -46,6 +46,7 @@ public protocol WorkQueue: AnyObject, Sendable {
 
   /// Sets after how long the queue is reported as stuck, and what waits for its work with it: in place
   /// of the process's limit, see ``Report/setStallLimit(_:)``. Zero for that limit; nil for never.
+  /// Stops the program when it is negative.
   func setStallLimit(_ limit: Duration?)
 
   /// Cancels all operations: pending ones end and never run, running ones are asked to end.
