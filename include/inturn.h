@@ -168,7 +168,8 @@
  * the last to take a place and wait is refused.
  * A coroutine waits in no call; it takes part by inturn_await_begin.
  * Not detected are waits by other means, a token that nobody will finish (give
- * it max_run_ns or stall_ns), a datum that nobody will set, workers that are
+ * it max_run_ns or stall_ns), such as that of an operation whose cancel handler
+ * waits for what comes after it, a datum that nobody will set, workers that are
  * all blocked when their pool cannot grow, and rings through more than 100,000
  * operations that come after one another, or through one behind more than
  * 10,000 others with handles or options in a queue that is waited for.
@@ -435,8 +436,9 @@ typedef struct inturn_end {
   inturn_outcome outcome;
   inturn_cause cause;
   int32_t code;      /* of inturn_token_fail, else 0 */
-  uint32_t attempts; /* how often it was started; with INTURN_CAUSE_JOINED, how
-                        often the one was that it had joined */
+  uint32_t attempts; /* how often it was started, whatever its condition said
+                        then; with INTURN_CAUSE_JOINED, how often the one was
+                        that it had joined */
   void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
   const char *INTURN_NULLABLE label; /* NULL when it has none */
   int64_t enqueued_ns;
@@ -885,7 +887,8 @@ typedef bool (*inturn_retry_fn)(void *INTURN_NULLABLE context, int32_t code,
    token is refused, inturn_token_is_cancelled says so to its work, and its
    cancel handler is called. The delay to the next attempt begins when that
    handler and the work's call have returned and, with INTURN_MAX_RUN_HOLD, the
-   token was finished. With INTURN_MAX_RUN_FREE, an attempt whose call has not
+   token was finished; until then the operation counts as running, and a cancel
+   ends it as timed out. With INTURN_MAX_RUN_FREE, an attempt whose call has not
    returned in time is the last: no context is ever in two calls of its work. */
 typedef struct inturn_retry {
   uint32_t size;         /* sizeof(inturn_retry) */
@@ -1278,8 +1281,10 @@ inturn_status inturn_owner_get_count(inturn_owner owner,
                                      uint64_t *INTURN_NULLABLE out_count);
 
 /* Destroys an owner and cancels its operations as inturn_operation_cancel does,
-   in the order in which it got them, with INTURN_CAUSE_OWNER. Takes time in
-   proportion to them. Work that is running goes on until it ends itself.
+   in the order in which it got them, with INTURN_CAUSE_OWNER (one that needs
+   another of them to finish may end by INTURN_CAUSE_DEPENDENCY before that).
+   Takes time in proportion to them. Work that is running goes on until it ends
+   itself.
    Statuses: handle statuses. */
 inturn_status inturn_owner_destroy(inturn_owner owner);
 
@@ -1975,7 +1980,8 @@ typedef struct inturn_report {
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
   /* Of what is stuck; else 0 and NULL. The labels above are the last link's. */
   int64_t stalled_ns; /* how long it has stood still, at least */
-  uint64_t waiting;   /* how many operations wait besides the links */
+  uint64_t waiting;   /* how many operations of the first link's queue wait
+                         besides the links */
   const inturn_stall_link *INTURN_NULLABLE chain;
   size_t chain_count;
   /* The line that it is about, as in inturn_stall_link: of what is stuck, that
