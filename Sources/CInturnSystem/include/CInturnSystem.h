@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include "Layout.h"
 #include "Trace.h"
@@ -22,6 +23,17 @@ static inline void inturn_system_pause(void) {
 /// waiting for it. Does nothing if the address is invalid.
 static inline void inturn_system_prefetch(const void *_Nullable address) {
   __builtin_prefetch(address, 1);
+}
+
+static inline int inturn_system_compare_keys(const void *_Nonnull one,
+                                             const void *_Nonnull other) {
+  uint64_t key = *(const uint64_t *)one, other_key = *(const uint64_t *)other;
+  return (key > other_key) - (key < other_key);
+}
+
+/// Sorts pairs of a key and another word, the smallest key first.
+static inline void inturn_system_sort(void *_Nonnull pairs, uintptr_t count) {
+  qsort(pairs, count, 2 * sizeof(uint64_t), inturn_system_compare_keys);
 }
 
 /// Sleeps while `*word` is `expected`, at most `timeout_ns` (negative: no

@@ -221,20 +221,14 @@ extension UnsafeMutablePointer<Lane> {
   /// Releases the lock for a call after which the drainer goes on. What can start does not wait for
   /// the call, which may wait for that: where there may be several drainers, it asks for another one.
   /// Its outbox is not lost: the drainer performs it before anything else.
-  @inline(__always)
+  @_optimize(speed)
+  @inline(never)
   func unlockForCall(_ budget: inout DrainBudget) {
     let mayNeedAnother = pointee.machine.traits.contains(.overlapping)
-    let executor = mayNeedAnother ? executorToAskLocked() : nil
+    let executor = mayNeedAnother && pointee.machine.askForDrainer(view) ? self.executor : nil
     pointee.lock.unlock()
     budget.outbox.dropOver()
     if let executor { executor.submit(ReadyRing.Item(lane: self)) }
-  }
-
-  /// The executor, if another drainer has something to start.
-  @_optimize(speed)
-  @inline(never)
-  private func executorToAskLocked() -> Executor? {
-    pointee.machine.askForDrainer(view) ? executor : nil
   }
 
   @inline(__always)

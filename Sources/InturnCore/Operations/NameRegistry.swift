@@ -87,7 +87,7 @@ final class NameRegistry: @unchecked Sendable {
     }
     claims.pointee.slot = nil
     claims.pointee.waitingFor = 0
-    if granted.count > 1 { granted = Keyed.sorted(granted) }
+    Keyed.sort(&granted)
     return granted.map { OperationSlot.Pointer(bitPattern: $0.word).unsafelyUnwrapped }
   }
 

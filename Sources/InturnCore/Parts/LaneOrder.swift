@@ -314,11 +314,12 @@ extension UnsafeMutablePointer<LaneOrder> {
   /// false. False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {
     guard pointee.front.forEach(body) else { return false }
-    let levels = pointee.heap.all.map {
+    var levels = pointee.heap.all.map {
       // The highest priority first.
       Keyed(UInt(bitPattern: $0), by: UInt64(bitPattern: ~$0.pointee.priority) ^ 1 << 63)
     }
-    for level in Keyed.sorted(levels) {
+    Keyed.sort(&levels)
+    for level in levels {
       let level = LaneOrder.Level.Pointer(bitPattern: level.word).unsafelyUnwrapped
       guard level.pointee.jobs.forEach(body) else { return false }
     }

@@ -4,12 +4,13 @@ extension TrailBase {
   /// trail that is in no other such call.
   package static func withLocks<Result>(_ trails: [TrailBase], _ body: () -> Result) -> Result {
     // In the same order everywhere, and each one once.
-    let places = trails.indices.map {
+    var places = trails.indices.map {
       let address = UInt(bitPattern: Unmanaged.passUnretained(trails[$0]).toOpaque())
       return Keyed(UInt($0), by: UInt64(address))
     }
+    Keyed.sort(&places)
     var locked: [TrailBase] = []
-    for place in Keyed.sorted(places) where trails[Int(place.word)] !== locked.last {
+    for place in places where trails[Int(place.word)] !== locked.last {
       trails[Int(place.word)].lock.lock()
       locked.append(trails[Int(place.word)])
     }
