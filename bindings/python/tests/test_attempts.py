@@ -60,6 +60,46 @@ def test_a_failure_that_another_attempt_makes_good_is_not_reported(
     assert seen == []
 
 
+class CutOff:
+    """An operation whose first attempt was cut off, while the second one runs."""
+
+    def __init__(self) -> None:
+        clock, self.executor = inturn.ManualClock(), inturn.Executor()
+        queue = inturn.OperationQueue(executor=self.executor, clock=clock, max_concurrent=2)
+        tokens: list[inturn.Token] = []
+        retried = queue.options(
+            retry=inturn.Retry(2), max_run=1, free_at_max_run=True, key="key", join=True
+        )
+        self.operation, self.joined = (retried.enqueue(tokens.append) for _ in range(2))
+        self.executor.drain()
+        clock.advance(1.5)
+        self.executor.drain()
+        self.late, self.token = tokens
+
+    def ends(self) -> list[inturn.End]:
+        self.executor.drain()
+        return [operation.wait(0) for operation in (self.operation, self.joined)]
+
+
+def test_a_late_token_gives_nothing_to_the_next_attempt() -> None:
+    begun = CutOff()
+    with pytest.raises(inturn.AlreadyFinishedError):
+        begun.late.finish("late")
+    begun.token.finish()
+    assert [end.result for end in begun.ends()] == [None, None]
+
+
+def test_a_late_token_takes_nothing_from_the_next_attempt() -> None:
+    finished, failed = CutOff(), CutOff()
+    finished.token.finish("in time")
+    failed.token.fail(ValueError("in time"))
+    for begun in finished, failed:
+        with pytest.raises(inturn.AlreadyFinishedError):
+            begun.late.fail(KeyError("late"))
+    assert [end.result for end in finished.ends()] == ["in time", "in time"]
+    assert [str(end.exception) for end in failed.ends()] == ["in time", "in time"]
+
+
 def test_decide_is_asked_of_each_failure_with_its_exception() -> None:
     asked: list[tuple[str, int]] = []
 

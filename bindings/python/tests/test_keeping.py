@@ -167,7 +167,7 @@ def test_what_joins_nobody_is_told_nothing() -> None:
         queue.drain(LIMIT)
         for operation in operations:
             assert operation._extras is not None
-            assert operation._extras.told == {}
+            assert operation._extras.leaders == {}
 
 
 def test_a_run_on_leaves_no_cycle() -> None:

@@ -17,7 +17,7 @@ def test_an_error_names_all_that_was_tried(monkeypatch: pytest.MonkeyPatch) -> N
         raise OSError(f"no {name} today")
 
     monkeypatch.delenv("INTURN_LIBRARY", raising=False)
-    monkeypatch.setattr(ctypes, "CDLL", refuse)
+    monkeypatch.setattr(_library, "_Library", refuse)
     with pytest.raises(ImportError) as caught:
         _library._load()
     package = Path(_library.__file__).parent
@@ -50,9 +50,9 @@ def test_a_library_of_another_major_or_an_older_minor_version_is_refused(
 ) -> None:
     monkeypatch.setattr(_library, "HEADER_VERSION", version)
     with pytest.raises(ImportError, match="it has version"):
-        _library._declare(lib)
+        _library._check_version(lib)
 
 
-def test_a_library_without_one_of_the_functions_is_refused() -> None:
+def test_another_library_is_refused() -> None:
     with pytest.raises(ImportError, match="it has no inturn_version"):
-        _library._declare(ctypes.CDLL(None))
+        _library._check_version(_library._Library(None))

@@ -77,7 +77,7 @@ def values_of(enum: str) -> dict[str, int]:
 
 
 def test_the_table_names_every_function_of_the_header_and_no_other_in_its_order() -> None:
-    assert [name for _, name, _ in FUNCTIONS] == list(c.PROTOTYPES)
+    assert [name for _, name, _ in FUNCTIONS] == list(c.FUNCTIONS)
     assert len(FUNCTIONS) > 40
 
 
@@ -86,7 +86,7 @@ def test_a_function_has_the_types_that_the_header_gives_it(
     result: str, name: str, arguments: str
 ) -> None:
     declared = [] if arguments.strip() == "void" else arguments.split(",")
-    assert c.PROTOTYPES[name] == (type_of(result), [type_of(each) for each in declared])
+    assert c.prototype(name) == (type_of(result), [type_of(each) for each in declared])
 
 
 @pytest.mark.parametrize(("name", "body"), STRUCTS.items(), ids=STRUCTS.keys())

@@ -15,7 +15,7 @@ import trio.testing
 
 import inturn
 from inturn import _trio as inturn_trio
-from inturn._segments import Handler
+from inturn._tokens import Handler
 from support import LIMIT, Gate, finish, until
 from support import run_trio as run
 

@@ -47,7 +47,7 @@ from ._tokens import Token
 
 if TYPE_CHECKING:
     from ._batches import Batch, BatchEnd, BatchPolicy, OnBatchEnd
-    from ._clocks import ManualClock, now
+    from ._clocks import ManualClock, Rate, now
     from ._diagnosis import (
         Info,
         LibraryStatistics,
@@ -64,7 +64,6 @@ if TYPE_CHECKING:
     from ._observed import Change, ChangeKind, Observation, Observed
     from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
     from ._owners import Owner
-    from ._rates import Rate
     from ._snapshots import (
         Entry,
         EntryFlag,
@@ -170,7 +169,7 @@ __version__ = "0.1.0"
 # Modules that not every program needs; each is imported when one of its names is first used.
 _LATER = {
     "_batches": ("Batch", "BatchEnd", "BatchPolicy", "OnBatchEnd"),
-    "_clocks": ("ManualClock", "now"),
+    "_clocks": ("ManualClock", "Rate", "now"),
     "_diagnosis": (
         "Info",
         "LibraryStatistics",
@@ -187,7 +186,6 @@ _LATER = {
     "_observed": ("Change", "ChangeKind", "Observation", "Observed"),
     "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
     "_owners": ("Owner",),
-    "_rates": ("Rate",),
     "_snapshots": (
         "Entry",
         "EntryFlag",

@@ -43,13 +43,15 @@ def run(
         home = home_here()
     if queue._is_actor:
         return act(face, home, function, arguments, keywords)
-    if face._given:
-        attempts = AttemptsTurn(face, home, caller)
-        return run_by_factory(loop, attempts, in_turns, function, arguments, keywords)
-    if not home.makes_plain_tasks or loop.get_task_factory() is not None:
-        waiting = Turn(queue, home)
-        waiting._operation = home.add(queue, waiting, caller)
-        return run_by_factory(loop, waiting, in_turn, function, arguments, keywords)
+    if face._given or not home.makes_plain_tasks or loop.get_task_factory() is not None:
+        waiting = AttemptsTurn(face, home) if face._given else Turn(queue, home)
+        try:
+            waiting._enqueue(caller)
+            body = in_turns if face._given else in_turn
+            return run_by_factory(loop, waiting, body, function, arguments, keywords)
+        except BaseException as error:
+            waiting._end(error)
+            raise
     turn = Run.__new__(Run)
     turn._queue = queue
     turn._home = home
@@ -106,27 +108,24 @@ async def enter(queue: Queue) -> Queue:
     turn._task = task = current_task(loop)
     wait = None
     try:
-        turn._operation = home.enqueue(queue, turn, sys._getframe(1))
-        turn._say_awaited()  # by who is in the block, too
-        if not turn._token:
-            if task is not None and (tokens := tokens_in(home, task)):
-                wait = begin(turn._operation, tokens)
-            waiter = turn._wait()
-            turn._keep(waiter)
-            await waiter
+        try:
+            turn._operation = home.enqueue(queue, turn, sys._getframe(1))
+            turn._say_awaited()  # by who is in the block, too
+            if not turn._token:
+                if task is not None and (tokens := tokens_in(home, task)):
+                    wait = begin(turn._operation, tokens)
+                waiter = turn._wait()
+                turn._keep(waiter)
+                await waiter
+        finally:
+            if wait is not None:
+                wait.end()
+        inside.setdefault(task, []).append(turn)
+        if turn._is_over:  # since a moment ago: its loop has closed
+            turn._lose()
     except BaseException as error:
         turn._end(error)
         raise
-    finally:
-        if wait is not None:
-            wait.end()
-    entered = inside.get(task)
-    if entered is None:
-        inside[task] = [turn]
-    else:
-        entered.append(turn)
-    if turn._is_over:  # since a moment ago: its loop has closed
-        turn._lose()
     return queue
 
 

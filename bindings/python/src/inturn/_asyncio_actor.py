@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import threading
 from collections.abc import Callable, Coroutine
 from ctypes import byref
+from queue import SimpleQueue
 from threading import get_ident
 from typing import TYPE_CHECKING, Any
 
@@ -61,15 +61,16 @@ class Actor:
     """A coroutine's operation, and the segment that it is in or waits for."""
 
     _awaited = _task = None  # it has no place while it waits
+    _operation = 0  # also of one whose making was interrupted
 
     def __init__(self, face: Enqueuing, home: Home) -> None:
         self._queue = face._queue  # alive for as long as it has operations
         self._given, self._structure = face._given, face._structure
         self._home = home
         self._loop = asyncio.get_running_loop()
-        self._operation = 0
         self._token = 0
-        self._gate: threading.Event | None = None  # opened when the segment is over
+        # Opened when the segment is over; an interrupt leaves no lock of it taken.
+        self._gate: SimpleQueue[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._runner: asyncio.Task[Any] | None = None
         self._is_in_place = False  # while the library calls a segment, or will for all we know
@@ -98,7 +99,7 @@ class Actor:
             return
         self._is_in_place = True
         self._queue._holders[self] = None
-        gate = threading.Event()
+        gate: SimpleQueue[None] = SimpleQueue()
         self._home.gates.add(gate)
         if self._queue._is_cut:
             self._heed()
@@ -108,9 +109,9 @@ class Actor:
             quick.token_cancel(token)
         else:
             if self._home.is_gone() or self._queue._is_ending:
-                gate.set()
+                gate.put(None)
             waits_for_loop.add(get_ident())
-            gate.wait()
+            gate.get()
             waits_for_loop.discard(get_ident())
         self._home.gates.discard(gate)
 
@@ -134,7 +135,7 @@ class Actor:
     def _let_go(self) -> None:
         if self._home.is_here():  # which opens no gate while it destroys the queue
             for gate in list(self._home.gates):
-                gate.set()
+                gate.put(None)
 
     def _heed(self) -> None:
         task = self._runner
@@ -170,9 +171,9 @@ class Actor:
     def _close(self) -> None:
         self._lose()
 
-    def _admit(self, gate: threading.Event) -> None:
+    def _admit(self, gate: SimpleQueue[None]) -> None:
         if self._is_over:  # its task was destroyed while it waited
-            gate.set()
+            gate.put(None)
         self._gate = gate
         self._wake()
 
@@ -204,7 +205,7 @@ class Actor:
         gate, self._gate = self._gate, None
         self._is_in_place = False
         if gate is not None:
-            gate.set()
+            gate.put(None)
 
     def _refuse_if_too_late(self) -> None:
         """:raises TimedOutError: a deadline has ended its operation."""

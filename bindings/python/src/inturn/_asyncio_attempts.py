@@ -18,27 +18,32 @@ if TYPE_CHECKING:
     from ._asyncio_home import Home
     from ._ends import End
     from ._enqueuing import Enqueuing
+    from ._operations import Operation
     from ._tokens import Token
 
 
 class AttemptsTurn(Turn):
     """The turn of an operation, which comes with each attempt, until the operation's end."""
 
+    _made: Operation | None = None
     _attempt: Token | None = None
     _ending: End | None = None
     _begun = 0  # the token of the attempt that the coroutine is run for
     _has_cancelled = False  # the task, since that attempt was cancelled
     _cancels = 0  # how often the task had been cancelled before
 
-    def __init__(self, face: Enqueuing, home: Home, caller: FrameType) -> None:
+    def __init__(self, face: Enqueuing, home: Home) -> None:
         super().__init__(face._queue, home)
+        self._face = face
         self._on_end = face._given.get("on_end")
-        home.take_over(face._queue)
-        self._made = face._enqueue(self._come, self._told, caller, start_again)
+
+    def _enqueue(self, caller: FrameType) -> None:
+        self._home.take_over(self._queue)
+        self._made = self._face._enqueue(self._come, self._told, caller, start_again)
 
     @property
     def _bits(self) -> int:
-        return self._token or self._made._handle or 0
+        return self._token or (self._made and self._made._handle) or 0
 
     # Called by the library, on any thread ----------------------------------------------------
 
@@ -98,7 +103,8 @@ class AttemptsTurn(Turn):
     def _let_go_of(self, token: int) -> None:
         super()._let_go_of(token)
         attempt, self._attempt = self._attempt, None
-        if attempt is not None or not token:
+        # There is none, where an interrupt has kept `_enqueue` from its end.
+        if self._made is not None and (attempt is not None or not token):
             with suppress(StaleError):  # it has ended, and was collected with this
                 self._made.cancel()
         if attempt is not None:  # which nobody has begun: it is not lost

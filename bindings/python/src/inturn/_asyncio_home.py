@@ -10,6 +10,7 @@ import threading
 import weakref
 from asyncio import _get_running_loop
 from contextlib import suppress
+from queue import SimpleQueue
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -82,7 +83,7 @@ class Home:
         self.is_open = False
         self._is_looking = False
         # Whom to tell when the loop goes.
-        self.gates: set[threading.Event] = set()
+        self.gates: set[SimpleQueue[None]] = set()
         self._lock = threading.RLock()  # protects _queues; a finaliser may come while it is held
         self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()  # that have this executor
         self.is_draining = False  # by its thread, while there is a loop
@@ -158,7 +159,7 @@ class Home:
         for turn in [*self.turns.values(), *entered]:
             turn._close()
         for gate in list(self.gates):
-            gate.set()
+            gate.put(None)
         _spare_executors.append(self.executor)
 
     def leave(self) -> None:
@@ -188,10 +189,16 @@ class Home:
             _executors.refuse_at_exit(queue._pool)
         if queue._home is self or not queue._is_movable or self.closed:
             return
-        must(quick.queue_set_executor, queue._prepared, self.prepared)
-        last, queue._home = queue._home, self
         with self._lock:
             self._queues.add(queue)
+        # First, so that the loop's end brings it back whatever interrupts the rest.
+        last, queue._home = queue._home, self
+        try:
+            must(quick.queue_set_executor, queue._prepared, self.prepared)
+            queue._home = self  # again: another thread may have brought it back just before
+        except Error:
+            queue._home = last
+            raise
         if last is not None:
             last.let_go()
 
@@ -221,14 +228,14 @@ class Home:
         if self.is_draining:
             return
         ask_for_room()
-        self.is_draining = not self.closed
         begun = {get_ident()} - borrowed  # none inside another loop's drain
-        borrowed.update(begun)
         try:
+            self.is_draining = not self.closed
+            borrowed.update(begun)
             let_call(quick.executor_drain, self.prepared, calls, None)
         finally:
+            self.is_draining = False  # first, as nothing can keep this from being done
             borrowed.difference_update(begun)
-            self.is_draining = False
         raise_interrupt()
 
     def advance(self, token: int, may_be_deep: bool) -> None:

@@ -15,6 +15,8 @@ from ._handles import NotCopied
 from ._library import quick
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     from ._asyncio_home import Home
     from ._queues import Queue
 
@@ -70,6 +72,9 @@ class Turn(NotCopied):
     def __init__(self, queue: Queue, home: Home) -> None:
         self._queue = queue  # alive for as long as it has operations
         self._home = home
+
+    def _enqueue(self, caller: FrameType) -> None:
+        self._operation = self._home.add(self._queue, self, caller)
 
     # Called by the library, on any thread ----------------------------------------------------
 

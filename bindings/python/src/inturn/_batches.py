@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _prototypes as c
 from ._arguments import checked, whole
-from ._awaits import awaiting
-from ._bells import Bell
+from ._awaits import Bell, awaiting
 from ._callbacks import (
     call_with_batch_end,
     drop_end,
     forget_end,
     register,
     start,
+    tell_end,
     wait,
 )
 from ._ends import End, Outcome, Progress
@@ -179,10 +179,9 @@ class Batch(NotCopied):
 
     def _deliver(self, end: c.inturn_batch_end) -> None:
         """Called by the library at the end."""
-        on_end, self._on_end = self._on_end, None
         try:
-            if on_end is not None:
-                on_end(self._end(end, end.batch.bits))
+            if self._on_end is not None:
+                tell_end(self, self._end(end, end.batch.bits))
         finally:
             with self._lock:
                 self._is_over = True

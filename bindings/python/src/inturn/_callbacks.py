@@ -18,6 +18,7 @@ import weakref
 from collections.abc import MutableMapping
 from concurrent.futures import Future
 from ctypes import byref, c_void_p
+from opcode import opmap
 from types import CoroutineType, FrameType
 from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
@@ -36,6 +37,9 @@ from ._sites import site_of
 
 if TYPE_CHECKING:
     from ._awaits import Await
+
+# Where a function begins, and may be interrupted.
+_RESUME = opmap.get("RESUME")
 
 # How long a single wait in the library may last: on the main thread, which handles no signals
 # meanwhile, and on a loop's thread, which has to notice a turn of the loop.
@@ -100,14 +104,28 @@ def register(item: object, table: MutableMapping[int, Any] = entries) -> int:
     return key
 
 
-def call(function: Callable[[Any], object], argument: Any) -> None:
-    """Calls a callback's function. Exceptions never reach the library: ctypes reports them as
-    unraisable, except that an interrupt of the main thread is kept for `raise_interrupt`."""
+# Exceptions never reach the library: ctypes reports them as unraisable, except that an interrupt of
+# the main thread is kept for `raise_interrupt`.
+
+
+def has_not_begun(error: BaseException) -> bool:
+    """Whether an interrupt has kept the function from beginning that the catcher has called."""
+    place = error.__traceback__ and error.__traceback__.tb_next
+    return place is not None and (
+        place.tb_lasti <= 0 or place.tb_frame.f_code.co_code[place.tb_lasti] == _RESUME
+    )
+
+
+def tell_end(owner: Any, told: object) -> None:
+    """Calls the end callback of an operation or a batch, and takes it away. If an interrupt keeps
+    it from beginning, it is left to `_end`, which calls this again."""
+    on_end, owner._on_end = owner._on_end, None
     try:
-        function(argument)
+        on_end(told)
     except BaseException as error:
-        if not keep_interrupt(error):
-            raise
+        if has_not_begun(error):
+            owner._on_end = on_end
+        raise
 
 
 def tell_of(error: BaseException, what: str) -> None:
@@ -216,9 +234,18 @@ class HandedOn:
 
 
 def _listen(key: int, told: Any) -> None:
-    listener = listeners.get(key)
-    if listener is not None:
-        call(listener._tell, told)
+    listener = None
+    try:
+        listener = listeners.get(key)
+        if listener is not None:
+            listener._tell(told)
+    except BaseException as error:
+        if not keep_interrupt(error):
+            raise
+        if listener is None or has_not_begun(error):
+            listener = listeners.get(key)
+            if listener is not None:
+                listener._tell(told)
 
 
 def _end_listener(key: int) -> None:
@@ -239,7 +266,12 @@ def _drop(key: int) -> None:
 
 
 def _end(key: int, end: Any) -> None:
-    call(entries[key], end.contents)
+    try:
+        entries[key](end.contents)
+    except BaseException as error:
+        if not keep_interrupt(error):
+            raise
+        entries[key](end.contents)  # does whatever has not been done yet
 
 
 def _event(key: int, event: Any) -> None:

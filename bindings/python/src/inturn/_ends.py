@@ -69,6 +69,16 @@ class End(NamedTuple):
     attempts: int = 0
 
 
+class Given:
+    """What an attempt's token was given, noted before the library is told."""
+
+    __slots__ = ("exception", "result")
+
+    def __init__(self) -> None:
+        self.result: Any = None
+        self.exception: BaseException | None = None
+
+
 def error_of(end: End) -> BaseException | None:
     """The exception that a call raises for this end; None if it returns the result."""
     if end.outcome is Outcome.FINISHED or end.exception is not None:

@@ -84,7 +84,8 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         * ``priority`` (interaction and operation queues): higher ones start first, equal ones in
           order.
         * ``after``: operations of any queue that must have ended before this one starts.  It keeps
-          its place while it waits.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this
+          its place while it waits; only in an operation queue, others may overtake it.
+          ``after_policy``: with `AfterPolicy.FINISHED`, or True, this
           one is cancelled if one of them does not finish.
         * ``barrier`` (operation queues): it starts when all operations before it have ended, and
           nothing behind it starts before it has ended.
@@ -265,16 +266,16 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         This call enqueues it, not the await.  It is a task of the loop, and its first step waits
         for the turn.  So it runs in a copy of the caller's context, and is cancelled like any other
         task.  Its turn lasts until it ends, also while its loop is stopped; a loop that is closed
-        ends it.  On an actor queue the turn lasts until the coroutine is suspended, and the
-        coroutine continues in a later turn.
+        ends it, one that is only dropped does not.  On an actor queue the turn lasts until the
+        coroutine is suspended, and the coroutine continues in a later turn.
 
         Under trio, only a nursery could make a task.  So the coroutine runs in the task that awaits
         the result, once, and waits for its turn until then; ``nursery.start_soon(queue.run, fn)``
         starts one that does.
 
         Under asyncio, the result is also accepted as a coroutine, by ``asyncio.create_task`` and
-        ``TaskGroup.create_task``.  ``asyncio.wait`` accepts only what these return.  What a task
-        factory of the loop makes is returned as it is.
+        ``TaskGroup.create_task``, unless the loop has a task factory: then it is the task that the
+        factory makes.  ``asyncio.wait`` accepts only what these return.
 
         :raises TypeError: the function is not callable, or is a coroutine already.
         :raises RuntimeError: no loop runs on this thread.

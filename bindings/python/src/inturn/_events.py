@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
-from ._bells import Bell
+from ._awaits import Bell
 from ._ends import Cause, Outcome
 from ._handles import NotCopied
 

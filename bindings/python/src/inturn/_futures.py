@@ -366,8 +366,10 @@ def cancel_pending(queue: Queue) -> None:
     claimed: list[Future[Any]] = []
     try:
         for entry in list(entries.values()):
-            if isinstance(entry, Future) and entry._queue is queue and entry._claim():
-                claimed.append(entry)
+            # With options, an operation leads to its future by its work.
+            future = getattr(getattr(entry, "_work", None), "__self__", entry)
+            if isinstance(future, Future) and future._queue is queue and future._claim():
+                claimed.append(future)
         lib.inturn_queue_cancel_pending(queue._handle)
     finally:
         called = [future for future in claimed if future._enter(CANCELLED_AND_NOTIFIED)]

@@ -32,8 +32,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _callbacks
 from ._futures import Attempts, Future
 from ._operations import Operation
-from ._segments import Handler, Segment
-from ._tokens import Token
+from ._tokens import Handler, Segment, Token
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

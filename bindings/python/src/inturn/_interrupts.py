@@ -19,7 +19,7 @@ from ._tokens import Token
 
 T = TypeVar("T")
 
-_called: dict[CodeType, Callable[..., None]] = {
+called: dict[CodeType, Callable[..., None]] = {
     each.__code__: each for each in (*first_called, Token.__del__)
 }
 # How deep a callback's own calls go before code that may raise.
@@ -32,7 +32,7 @@ def _call_again(told: Any) -> None:
     traceback, error = told.exc_traceback, told.exc_value
     frame: Any = getattr(traceback, "tb_frame", None)
     code: Any = getattr(frame, "f_code", None)
-    function = _called.get(code)
+    function = called.get(code)
     if (
         function is None
         or traceback.tb_lasti > 0

@@ -11,18 +11,19 @@ from ._arguments import TIME, checked, nanoseconds, whole
 from ._errors import DeadlockError, StaleError
 from ._executors import Executor, Pool, pool
 from ._library import lib
-from ._queues import Queue, QueueOptions
+from ._queues import Queue
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._queues import QueueOptions
 
-class PooledOptions(QueueOptions, total=False):
-    """The further keyword arguments of queues that run on Python's threads."""
+    class PooledOptions(QueueOptions, total=False):
+        """The further keyword arguments of queues that run on Python's threads."""
 
-    executor: Executor | None
-    daemon: bool
-    thread: bool
+        executor: Executor | None
+        daemon: bool
+        thread: bool
 
 
 class _Pooled(Queue):

@@ -19,7 +19,7 @@ from typing import Any
 
 from . import _prototypes as c
 from ._errors import BY_STATUS, DeadlockError, Error
-from ._prototypes import HEADER_VERSION, PROTOTYPES, inturn_status
+from ._prototypes import HEADER_VERSION, inturn_status, prototype
 
 _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 
@@ -138,29 +138,37 @@ def _check(status: int, function: Any, _arguments: object) -> int:
     return status
 
 
-def _declare(library: ctypes.CDLL) -> None:
-    for name, (result, arguments) in PROTOTYPES.items():
-        try:
-            function = getattr(library, name)
-        except AttributeError:
-            raise ImportError(f"it has no {name}") from None
+class _Library(ctypes.CDLL):
+    """The library, whose functions get their types when they are first used."""
+
+    def __getattr__(self, name: str) -> Any:
+        function: Any = self[name]
+        result, function.argtypes = prototype(name)
         function.restype = result
-        function.argtypes = arguments
         if result is inturn_status:
             function.errcheck = _check
-    major, minor = divmod(library.inturn_version() // 1_000, 1_000)
+        setattr(self, name, function)
+        return function
+
+
+def _check_version(library: Any) -> None:
+    try:
+        version = library.inturn_version()
+    except AttributeError:
+        raise ImportError("it has no inturn_version") from None
+    major, minor = divmod(version // 1_000, 1_000)
     if major != HEADER_VERSION[0] or minor < HEADER_VERSION[1]:
         raise ImportError(f"it has version {major}.{minor}, but {HEADER_VERSION} is needed")
 
 
-def _load() -> tuple[ctypes.CDLL, str]:
+def _load() -> tuple[_Library, str]:
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         raise ImportError("inturn needs a 64-bit system")
     tried = ""
     for candidate in _candidates():
         try:
-            library = ctypes.CDLL(candidate)
-            _declare(library)
+            library = _Library(candidate)
+            _check_version(library)
         except (OSError, ImportError) as error:
             tried += f"\n  {candidate}: {error}"
         else:
@@ -183,21 +191,15 @@ class _Prepared:
     from_param = itemgetter(0)
 
 
-_PREPARED: tuple[Any, ...] = (
-    c.inturn_queue,
-    c.inturn_executor,
-    *c.CALLBACKS,
-    *map(ctypes.POINTER, (c.inturn_operation, c.inturn_site, c.inturn_taken)),
-)
-_NUMBERS = (*c.HANDLES, ctypes.c_uint64, ctypes.POINTER(c.inturn_operation_options))
-
-
-def _quick_type(kind: Any) -> Any:
-    """A struct of one 64-bit number is passed like that number, and ctypes converts addresses
-    fastest."""
-    if kind in _PREPARED:
-        return _Prepared
-    return ctypes.c_void_p if kind in _NUMBERS else kind
+# A struct of one 64-bit number is passed like that number, and ctypes converts addresses fastest.
+_QUICK_TYPES: dict[Any, Any] = {
+    **dict.fromkeys((*c.HANDLES, ctypes.c_uint64), ctypes.c_void_p),
+    ctypes.POINTER(c.inturn_operation_options): ctypes.c_void_p,
+    **dict.fromkeys((c.inturn_queue, c.inturn_executor, *c.CALLBACKS), _Prepared),
+    **dict.fromkeys(
+        map(ctypes.POINTER, (c.inturn_operation, c.inturn_site, c.inturn_taken)), _Prepared
+    ),
+}
 
 
 def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
@@ -206,7 +208,7 @@ def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
     for name in names:
         function = library[name]
         function.restype = inturn_status
-        function.argtypes = [_quick_type(kind) for kind in PROTOTYPES[name][1]]
+        function.argtypes = [_QUICK_TYPES.get(kind, kind) for kind in prototype(name)[1]]
         setattr(functions, name.partition("_")[2], function)
     return functions
 

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, limit_of
-from ._bells import Bell
-from ._callbacks import listeners, register, wait
+from ._awaits import Bell
+from ._callbacks import has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
+from ._interrupts import called, let_call
 from ._library import lib
 
 if TYPE_CHECKING:
@@ -88,20 +89,27 @@ class _ObserverEntry:
         self.on_end = on_end
         self.keeps = keeps
 
+    def change_of(self, told: c.inturn_change) -> Change:
+        before = self.read(told.before) if told.before.type else None
+        return Change(ChangeKind(told.kind), told.number, before, self.read(told.after))
+
 
 def _tell(key: int, change: Any) -> None:
     # Exceptions never reach the library: ctypes reports them as unraisable.
-    told = change.contents
+    told = None
     try:
         entry = listeners.get(key)
-        if entry is None:  # its observation was dropped
-            return
-        before = entry.read(told.before) if told.before.type else None
-        entry.observer(Change(ChangeKind(told.kind), told.number, before, entry.read(told.after)))
+        if entry is not None:  # its observation was not dropped
+            told = entry.change_of(change.contents)
+            entry.observer(told)
     except (KeyboardInterrupt, SystemExit) as error:
         if not interrupts.calls:
             raise
         interrupts.raised.append(error)
+        if told is None or has_not_begun(error):
+            entry = listeners.get(key)
+            if entry is not None:
+                entry.observer(entry.change_of(change.contents))
 
 
 def _end(key: int) -> None:
@@ -110,6 +118,7 @@ def _end(key: int) -> None:
         entry.on_end()
 
 
+called[_tell.__code__] = _tell
 # The trampolines.
 _call_observer = c.inturn_change_fn(_tell)
 _forget_observer = c.inturn_destroy_fn(_end)
@@ -184,7 +193,8 @@ class Observed(NotCopied, Generic[T]):
         observation = Observation(entry)
         key = register(entry, listeners)
         with interrupts:
-            lib.inturn_value_observe(
+            let_call(
+                lib.inturn_value_observe,
                 self._handle,
                 byref(options),
                 _call_observer,

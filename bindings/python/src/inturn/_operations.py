@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._awaits import awaiting
-from ._callbacks import failures, refuse_coroutine, tell_of, wait
-from ._ends import Cause, End, OnEnd, Outcome, Progress, State, Work
+from ._callbacks import failures, refuse_coroutine, tell_end, tell_of, wait
+from ._ends import Cause, End, Given, OnEnd, Outcome, Progress, State, Work
 from ._errors import AlreadyFinishedError, CancelledError, Error
 from ._handles import NotCopied
 from ._library import must, on_main_thread, quick, waiting
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ._options import Extras
     from ._queues import Queue
-    from ._segments import Handler
     from ._states import OperationStates
+    from ._tokens import Handler
 
 
 class Operation(NotCopied):
@@ -41,14 +41,13 @@ class Operation(NotCopied):
     __slots__ = (
         "__weakref__",
         "_code",
-        "_exception",
         "_extras",
+        "_given",
         "_handle",
         "_handlers",
         "_line",
         "_on_end",
         "_queue",
-        "_result",
         "_states",
         "_told",
         "_work",
@@ -69,9 +68,7 @@ class Operation(NotCopied):
         self._extras: Extras | None = None
         self._handlers: list[Handler] | None = None  # for the next attempt's token
         self._handle: int | None = None  # once it is known
-        # The result that its token was given; set before the library is told.
-        self._result: Any = None
-        self._exception: BaseException | None = None
+        self._given = Given()  # of the latest attempt
         self._told = False
 
     @property
@@ -154,15 +151,15 @@ class Operation(NotCopied):
         try:
             token.fail(error)
         except Error:
-            if self._exception is not error:  # otherwise it is known already
+            if token._given.exception is not error:  # otherwise it is known already
                 raise error from None  # too late to fail the operation, but it must not vanish
         if isinstance(error, (KeyboardInterrupt, SystemExit)) and on_main_thread():
             raise error
 
     def _failed(self, error: BaseException) -> None:
         """The call was interrupted, perhaps before there was a token."""
-        if self._exception is None:
-            self._exception = error
+        if self._given.exception is None:
+            self._given.exception = error
 
     def _dropped(self) -> None:
         """The library will not call the work again."""
@@ -180,19 +177,18 @@ class Operation(NotCopied):
 
     def _deliver(self, end: c.inturn_end) -> None:
         """Called by the library at the end."""
-        on_end, self._on_end = self._on_end, None
-        if on_end is not None:
-            on_end(self._end(end))
+        if self._on_end is not None:
+            tell_end(self, self._end(end))
 
     def _end(self, end: c.inturn_end) -> End:
         self._told = True
         outcome, cause, started = Outcome(end.outcome), Cause(end.cause), end.started_ns != 0
-        result, error = self._result, self._exception
+        given = self._given
         if cause is Cause.JOINED and self._extras is not None:
             number = end.result if outcome is Outcome.FINISHED else end.code
-            result, error = self._extras.told.get(number, (None, None))
-        result = result if outcome is Outcome.FINISHED else None
-        error = error if outcome is Outcome.FAILED else None
+            given = self._extras.given_to(number)
+        result = given.result if outcome is Outcome.FINISHED else None
+        error = given.exception if outcome is Outcome.FAILED else None
         return End(outcome, cause, result, error, self.label, started, end.attempts)
 
     def __repr__(self) -> str:
@@ -208,9 +204,10 @@ class Operation(NotCopied):
 
     def _tell_failure(self) -> None:
         """Prints the failure, if nobody was told of it."""
-        if self._exception is not None and not self._told:
+        error = self._given.exception
+        if error is not None and not self._told:
             self._told = True
-            tell_of(self._exception, f"inturn, of {self!r}")
+            tell_of(error, f"inturn, of {self!r}")
 
 
 def _tell_failures() -> None:

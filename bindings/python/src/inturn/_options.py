@@ -31,6 +31,7 @@ from ._callbacks import (
     keep_interrupt,
     register,
 )
+from ._ends import Given
 from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
 from ._operations import Operation
@@ -59,7 +60,8 @@ class Verdict(IntEnum):
 
 class Retry(NamedTuple):
     """How often, and when, an operation is started again after it has failed or exceeded its
-    ``max_run``.  With ``only_failures``, it is not started again after ``max_run``.
+    ``max_run``.  With ``only_failures``, it is not started again after ``max_run``; nor is it with
+    ``free_at_max_run`` while its call has not returned, as that of a submitted function.
 
     There are at most ``attempts`` attempts, the first one included (0: no limit).  ``delay`` is the
     time in seconds before the second attempt.  Each further delay is ``factor`` times as long, up
@@ -107,12 +109,15 @@ class OperationOptions(TypedDict, total=False):
     cancel_grace: float
 
 
-class _Option(NamedTuple):
+class _Option:
     """An option: its valid values, its fields in the library's struct, and its kinds of queues."""
 
-    what: str
-    fields: Callable[[Any], dict[str, Any]]
-    kinds: tuple[tuple[int, str], ...] = ()  # the only kinds with this option; empty for all
+    def __init__(
+        self, what: str, fields: Callable[[Any], dict[str, Any]], *kinds: tuple[int, str]
+    ) -> None:
+        self.what = what
+        self.fields = fields
+        self.kinds = kinds  # the only ones with this option; empty for all
 
 
 def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
@@ -172,12 +177,13 @@ _OPTIONS = {
     "priority": _Option(
         "an integer of 32 bits",
         _field("priority", whole(-(2**31), 2**31)),
-        (_CONCURRENT, _INTERACTION),
+        _CONCURRENT,
+        _INTERACTION,
     ),
     "after": _Option("a list of operations and futures of queues", _after),
     "after_policy": _Option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
-    "barrier": _Option(_BOOL, _field("barrier", bool), (_CONCURRENT,)),
-    "urgent": _Option(_BOOL, _field("urgent", bool), (_INTERACTION,)),
+    "barrier": _Option(_BOOL, _field("barrier", bool), _CONCURRENT),
+    "urgent": _Option(_BOOL, _field("urgent", bool), _INTERACTION),
     "exclusive": _Option("a list of names", _exclusive),
     "condition": _Option("a function without arguments", _callback(condition=ask_condition)),
     "retry": _Option("a Retry", _field("retry", one_of(Retry))),
@@ -243,8 +249,8 @@ class Peers:
     """The operations of one queue that may join another one, and then need its result.
 
     The library tells an operation that has joined only the number of the operation whose end it
-    got. So when a token is given a result, all operations that may have joined get the result and
-    that number.
+    got. So when a token is given a result, all operations that may have joined learn whose number
+    that is.
     """
 
     def __init__(self) -> None:
@@ -266,10 +272,10 @@ class Peers:
             if not peers:
                 self._by_key.pop(key, None)
 
-    def tell(self, key: str, number: int, given: tuple[Any, BaseException | None]) -> None:
+    def tell(self, key: str, leader: Extras) -> None:
         with self._lock:
             for other in list(self._by_key.get(key, {}).values()):
-                other.told[number] = given
+                other.leaders[leader.number] = leader
 
 
 class Extras:
@@ -278,14 +284,15 @@ class Extras:
     __slots__ = (
         "condition",
         "decide",
+        "given",
         "is_handed_over",
         "key",
+        "leaders",
         "number",
         "peers",
         "raised",
         "restarts",
         "token",
-        "told",
     )
 
     def __init__(self, may_yield: bool, peers: Peers, options: OperationOptions) -> None:
@@ -298,7 +305,8 @@ class Extras:
         self.token: weakref.ref[Token] | None = None  # of the latest attempt
         self.key = options.get("key")
         self.peers = peers
-        self.told: dict[int, tuple[Any, BaseException | None]] = {}
+        self.given = Given()  # to the latest attempt's token
+        self.leaders: dict[int, Extras] = {}  # which it may have joined, by their numbers
         self.number = (
             1 if self.key is None else peers.add(self.key, self, bool(options.get("join")))
         )
@@ -326,23 +334,29 @@ class Extras:
             if work is None and last is not None:  # it was timed out
                 last._give_work_back()
                 work, operation._work = operation._work, None
-            operation._result = operation._exception = None
+            operation._given = token._given = Given()  # a late token gives its own attempt's
             self.token, self.is_handed_over = weakref.ref(token), False
             token._work = work
             token._handlers, operation._handlers = operation._handlers, None
+        self.given = token._given
         raised, self.raised = self.raised, None
         if raised is not None:
             raise raised
         return work
 
-    def give(self, result: Any, error: BaseException | None) -> None:
-        """The operation's token was given this result or error."""
+    def tell_peers(self) -> None:
+        """The operation's token is given a result or an error."""
         if self.key is not None:
-            self.peers.tell(self.key, self.number, (result, error))
+            self.peers.tell(self.key, self)
+
+    def given_to(self, number: int) -> Given:
+        """What the operation was given that this one has joined."""
+        leader = self.leaders.get(number)
+        return Given() if leader is None else leader.given
 
     def is_worth(self, operation: Operation, code: int, attempts: int) -> bool:
         """Whether the operation's failure is worth another attempt."""
-        error = operation._exception
+        error = operation._given.exception
         if code == TimedOutError.status:
             error = TimedOutError(f"{operation!r}, attempt {attempts}, has exceeded its max_run")
         elif error is None and self.is_handed_over:  # only code in another language knows why
@@ -356,8 +370,8 @@ class Extras:
         except BaseException as raised:
             if raised is not error and raised.__cause__ is None:
                 raised.__cause__ = error
-            operation._exception = raised
-            self.give(None, raised)
+            operation._given.exception = raised
+            self.tell_peers()
             keep_interrupt(raised)
             return False
 

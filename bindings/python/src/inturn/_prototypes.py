@@ -1,14 +1,14 @@
 """The C interface as ctypes sees it, under the header's names and in its order.
 
-``PROTOTYPES`` is the only place that states a function's result and arguments.  Types are named
-without their prefix; a star makes a pointer.
+These tables are the only place that states it.  In them, types are named without their prefix; a
+star makes a pointer.  Each of the header's types is a name of this module, with its prefix.
 """
 
 from __future__ import annotations
 
 import ctypes as t
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 # The version of the header that this follows: major, minor, patch.
 HEADER_VERSION = (0, 1, 0)
@@ -21,251 +21,125 @@ _SCALARS: dict[str, Any] = {
     "char[55]": t.c_char * 55,
     "char[64]": t.c_char * 64,
     "double": t.c_double,
-    "enum": t.c_int,
     "i32": t.c_int32,
     "i64": t.c_int64,
     "int": t.c_int,
+    "own": t.c_uint32,  # the size of a struct that the caller makes
     "pointer": t.c_void_p,
     "size": t.c_size_t,
     "status": inturn_status,
     "string": t.c_char_p,
     "u32": t.c_uint32,
     "u64": t.c_uint64,
+    "void": None,
 }
 
 
-@cache
-def _type(name: str) -> Any:
-    if name[0] == "*":
-        return t.POINTER(_type(name[1:]))
-    return _SCALARS.get(name) or globals()[f"inturn_{name}"]
+_HANDLES = (
+    *("queue", "operation", "token", "await", "owner", "batch"),
+    *("executor", "clock", "value", "observation"),
+)
 
+# Functions that the library calls.
+_CALLBACKS = {
+    "work_fn": "pointer token",
+    "cancel_fn": "pointer token",
+    "preempt_fn": "pointer token",
+    "destroy_fn": "pointer",
+    "wake_fn": "pointer",
+    "end_fn": "pointer *end",
+    "condition_fn": "pointer -> int",
+    "retry_fn": "pointer i32 u32 -> bool",
+    "event_fn": "pointer *event",
+    "batch_end_fn": "pointer *batch_end",
+    "change_fn": "pointer *change",
+    "predicate_fn": "pointer *datum -> bool",
+    "report_fn": "pointer *report",
+    "visit_fn": "pointer *entry -> bool",
+}
 
-def _fields(text: str) -> list[tuple[str, Any]]:
-    fields = [field.split(":") for field in text.split()]
-    return [(name, _type(kind)) for name, kind in fields]
-
-
-def _function(*arguments: str, result: Any = None) -> Any:
-    return t.CFUNCTYPE(result, *map(_type, arguments))
-
-
-class _Sized(t.Structure):
-    """A struct that begins with its size."""
-
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(size=t.sizeof(self), **fields)
-
-
-class _Handle(t.Structure):
-    _fields_ = _fields("bits:u64")
-
-
-class inturn_queue(_Handle): ...
-
-
-class inturn_operation(_Handle): ...
-
-
-class inturn_token(_Handle): ...
-
-
-class inturn_await(_Handle): ...
-
-
-class inturn_owner(_Handle): ...
-
-
-class inturn_batch(_Handle): ...
-
-
-class inturn_executor(_Handle): ...
-
-
-class inturn_clock(_Handle): ...
-
-
-class inturn_value(_Handle): ...
-
-
-class inturn_observation(_Handle): ...
-
-
-class inturn_site(t.Structure):
-    _fields_ = _fields("file:string function:string line:u32 number:u32")
-
-
-class inturn_end(t.Structure):
-    _fields_ = _fields(
+_STRUCTS = {
+    "site": "file:string function:string line:u32 number:u32",
+    "end": (
         "size:u32 outcome:int cause:int code:int attempts:u32 result:pointer label:string "
         "enqueued_ns:i64 started_ns:i64 ended_ns:i64"
-    )
-
-
-inturn_work_fn = inturn_cancel_fn = inturn_preempt_fn = _function("pointer", "token")
-inturn_destroy_fn = inturn_wake_fn = _function("pointer")
-inturn_end_fn = _function("pointer", "*end")
-inturn_condition_fn = _function("pointer", result=t.c_int)
-inturn_retry_fn = _function("pointer", "i32", "u32", result=t.c_bool)
-
-
-class inturn_event(t.Structure):
-    _fields_ = _fields(
+    ),
+    "event": (
         "size:u32 kind:int outcome:int cause:int code:int operation:u64 label:string at_ns:i64"
-    )
-
-
-inturn_event_fn = _function("pointer", "*event")
-
-
-class inturn_executor_options(_Sized):
-    _fields_ = _fields(
-        "size:u32 workers:u32 max_workers:u32 host_threads:u32 label:string wake:wake_fn "
+    ),
+    "executor_options": (
+        "size:own workers:u32 max_workers:u32 host_threads:u32 label:string wake:wake_fn "
         "wake_context:pointer wake_destroy:destroy_fn"
-    )
-
-
-class inturn_taken(t.Structure):
-    _fields_ = _fields("context:pointer token:token")
-
-
-INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR = 1, 2
-INTURN_QUEUE_INTERACTION, INTURN_QUEUE_CONCURRENT = 3, 4
-
-
-class inturn_rate(t.Structure):
-    _fields_ = _fields("max_starts:u32 burst:u32 interval_ns:i64")
-
-
-class inturn_queue_options(_Sized):
-    _fields_ = _fields(
-        "size:u32 max_concurrent:u32 label:string executor:executor capacity:u64 clock:clock "
+    ),
+    "taken": "context:pointer token:token",
+    "rate": "max_starts:u32 burst:u32 interval_ns:i64",
+    "queue_options": (
+        "size:own max_concurrent:u32 label:string executor:executor capacity:u64 clock:clock "
         "settle_ns:i64 gap_ns:i64 rate:rate on_event:event_fn event_context:pointer "
         "event_destroy:destroy_fn stall_ns:i64"
-    )
-
-
-class inturn_retry(_Sized):
-    _fields_ = _fields(
-        "size:u32 max_attempts:u32 delay_ns:i64 factor:double max_delay_ns:i64 jitter:double "
+    ),
+    "retry": (
+        "size:own max_attempts:u32 delay_ns:i64 factor:double max_delay_ns:i64 jitter:double "
         "only_failures:bool decide:retry_fn"
-    )
-
-
-class inturn_operation_options(_Sized):
-    _fields_ = _fields(
-        "size:u32 priority:int label:string urgent:bool barrier:bool join:bool "
-        "after_policy:int after:*operation after_count:size exclusive:*string "
-        "exclusive_count:size key:string owner:owner condition:condition_fn retry:*retry "
-        "max_wait_ns:i64 max_run_ns:i64 max_run_policy:int cancel_grace_ns:i64 stall_ns:i64 "
-        "on_end:end_fn end_context:pointer end_destroy:destroy_fn"
-    )
-
-
-class inturn_batch_item(t.Structure):
-    _fields_ = _fields("work:work_fn context:pointer destroy:destroy_fn")
-
-
-class inturn_batch_edge(t.Structure):
-    _fields_ = _fields("place:size after:size")
-
-
-class inturn_batch_end(t.Structure):
-    _fields_ = _fields(
+    ),
+    "operation_options": (
+        "size:own priority:int label:string urgent:bool barrier:bool join:bool after_policy:int "
+        "after:*operation after_count:size exclusive:*string exclusive_count:size key:string "
+        "owner:owner condition:condition_fn retry:*retry max_wait_ns:i64 max_run_ns:i64 "
+        "max_run_policy:int cancel_grace_ns:i64 stall_ns:i64 on_end:end_fn end_context:pointer "
+        "end_destroy:destroy_fn"
+    ),
+    "batch_item": "work:work_fn context:pointer destroy:destroy_fn",
+    "batch_edge": "place:size after:size",
+    "batch_end": (
         "size:u32 code:int batch:batch outcome:int count:size finished:size decided_by:size"
-    )
-
-
-inturn_batch_end_fn = _function("pointer", "*batch_end")
-
-
-class inturn_batch_options(_Sized):
-    _fields_ = _fields(
-        "size:u32 policy:int enough:size operation:*operation_options on_end:batch_end_fn "
+    ),
+    "batch_options": (
+        "size:own policy:int enough:size operation:*operation_options on_end:batch_end_fn "
         "end_context:pointer end_destroy:destroy_fn edges:*batch_edge edge_count:size"
-    )
-
-
-INTURN_DATUM_NONE, INTURN_DATUM_INTEGER, INTURN_DATUM_DOUBLE, INTURN_DATUM_BOOLEAN = range(4)
-INTURN_DATUM_STRING, INTURN_DATUM_BYTES, INTURN_DATUM_POINTER, INTURN_DATUM_PROGRESS = range(4, 8)
-
-
-class inturn_datum(t.Structure):
-    _fields_ = _fields(
-        "type:int boolean:bool integer:i64 real:double bytes:pointer length:size "
-        "pointer:pointer owner:pointer total:i64"
-    )
-
-
-class inturn_value_options(_Sized):
-    _fields_ = _fields("size:u32 reserved:u32 label:string retain:destroy_fn release:destroy_fn")
-
-
-class inturn_change(t.Structure):
-    _fields_ = _fields("size:u32 kind:int number:u64 before:datum after:datum")
-
-
-class inturn_observe_options(_Sized):
-    _fields_ = _fields("size:u32 initial:bool prior:bool latest:bool executor:executor queue:queue")
-
-
-inturn_change_fn = _function("pointer", "*change")
-inturn_predicate_fn = _function("pointer", "*datum", result=t.c_bool)
-
-
-class inturn_queue_statistics(_Sized):
-    _fields_ = _fields(
-        "size:u32 suspends:u32 pending:u64 running:u64 finished:u64 failed:u64 cancelled:u64 "
+    ),
+    "datum": (
+        "type:int boolean:bool integer:i64 real:double bytes:pointer length:size pointer:pointer "
+        "owner:pointer total:i64"
+    ),
+    "value_options": "size:own reserved:u32 label:string retain:destroy_fn release:destroy_fn",
+    "change": "size:u32 kind:int number:u64 before:datum after:datum",
+    "observe_options": "size:own initial:bool prior:bool latest:bool executor:executor queue:queue",
+    "queue_statistics": (
+        "size:own suspends:u32 pending:u64 running:u64 finished:u64 failed:u64 cancelled:u64 "
         "timed_out:u64 abandoned:u64 next_start_ns:i64"
-    )
-
-
-class inturn_operation_info(t.Structure):
-    _fields_ = _fields(
+    ),
+    "operation_info": (
         "size:u32 state:int cancelled:bool label:char[55] enqueued_ns:i64 started_ns:i64"
-    )
-
-
-class inturn_library_statistics(_Sized):
-    _fields_ = _fields(
-        "size:u32 workers:u32 queues:u64 operations:u64 executors:u64 clocks:u64 values:u64 "
+    ),
+    "library_statistics": (
+        "size:own workers:u32 queues:u64 operations:u64 executors:u64 clocks:u64 values:u64 "
         "observations:u64"
-    )
-
-
-class inturn_stall_link(t.Structure):
-    _fields_ = _fields(
+    ),
+    "stall_link": (
         "size:u32 cause:int queue_label:string operation_label:string is_operation:bool "
         "file:string function:string line:u32 token:token thread:u64"
-    )
-
-
-class inturn_report(t.Structure):
-    _fields_ = _fields(
-        "size:u32 kind:int message:string queue_label:string operation_label:string "
-        "stalled_ns:i64 waiting:u64 chain:*stall_link chain_count:size "
-        "file:string function:string line:u32 steps:string token_copy:string"
-    )
-
-
-inturn_report_fn = _function("pointer", "*report")
-
-
-class inturn_entry(t.Structure):
-    _fields_ = _fields(
+    ),
+    "report": (
+        "size:u32 kind:int message:string queue_label:string operation_label:string stalled_ns:i64 "
+        "waiting:u64 chain:*stall_link chain_count:size file:string function:string line:u32 "
+        "steps:string token_copy:string"
+    ),
+    "entry": (
         "size:u32 kind:int flags:u32 state:int cause:int queue_kind:int priority:i32 attempts:u32 "
         "suspends:u32 line:u32 file:string id:u64 queue:u64 operation:u64 other:u64 batch:u64 "
         "owner:u64 executor:u64 clock:u64 token:u64 count:u64 pending:u64 running:u64 ended:u64 "
         "enqueued_ns:i64 started_ns:i64 at_ns:i64 label:char[64]"
-    )
+    ),
+}
 
+INTURN_QUEUE_FIFO, INTURN_QUEUE_ACTOR = 1, 2
+INTURN_QUEUE_INTERACTION, INTURN_QUEUE_CONCURRENT = 3, 4
+INTURN_DATUM_NONE, INTURN_DATUM_INTEGER, INTURN_DATUM_DOUBLE, INTURN_DATUM_BOOLEAN = range(4)
+INTURN_DATUM_STRING, INTURN_DATUM_BYTES, INTURN_DATUM_POINTER, INTURN_DATUM_PROGRESS = range(4, 8)
 
-inturn_visit_fn = _function("pointer", "*entry", result=t.c_bool)
-
-HANDLES = tuple(_Handle.__subclasses__())
-CALLBACKS = tuple({kind for name, kind in globals().items() if name.endswith("_fn")})
-
-_FUNCTIONS = {
+# What is called with which types; a status is returned where nothing is said.
+FUNCTIONS = {
     "inturn_version": "-> u32",
     "inturn_status_name": "int -> string",
     "inturn_status_message": "int -> string",
@@ -383,7 +257,44 @@ _FUNCTIONS = {
     "inturn_trace_write": "int",
 }
 
-PROTOTYPES: dict[str, tuple[Any, list[Any]]] = {}
-for _name, _text in _FUNCTIONS.items():
-    _arguments, _, _result = _text.partition("-> ")
-    PROTOTYPES[_name] = _type(_result or "status"), [_type(each) for each in _arguments.split()]
+
+class _Sized(t.Structure):
+    """A struct that begins with its size."""
+
+    def __init__(self, **fields: Any) -> None:
+        super().__init__(size=t.sizeof(self), **fields)
+
+
+@cache
+def _type(name: str) -> Any:
+    """The type of this name in the tables."""
+    if name in _SCALARS:
+        return _SCALARS[name]
+    if name[0] == "*":
+        return t.POINTER(_type(name[1:]))
+    if name in _CALLBACKS:
+        result, arguments = _types(_CALLBACKS[name], "void")
+        return t.CFUNCTYPE(result, *arguments)
+    fields = [field.split(":") for field in _STRUCTS.get(name, "bits:u64").split()]
+    base = _Sized if fields[0][1] == "own" else t.Structure
+    members = {"_fields_": [(field, _type(kind)) for field, kind in fields]}
+    return type(f"inturn_{name}", (base,), members)
+
+
+def _types(text: str, usual: str) -> tuple[Any, list[Any]]:
+    arguments, _, result = text.partition("-> ")
+    return _type(result or usual), [_type(each) for each in arguments.split()]
+
+
+def prototype(function: str) -> tuple[Any, list[Any]]:
+    """The types of a function's result and of its arguments."""
+    return _types(FUNCTIONS[function], "status")
+
+
+HANDLES = tuple(map(_type, _HANDLES))
+CALLBACKS = tuple(map(_type, _CALLBACKS))
+globals().update({f"inturn_{name}": _type(name) for name in (*_HANDLES, *_CALLBACKS, *_STRUCTS)})
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -6,7 +6,7 @@ import sys
 from contextlib import suppress
 from ctypes import byref, c_size_t, c_uint64
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, label_of, limit_of, name_of, one_of, whole
@@ -34,32 +34,32 @@ from ._sites import Called
 from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from typing_extensions import Self
 
     from ._asyncio_home import Home
-    from ._clocks import ManualClock
+    from ._clocks import ManualClock, Rate
     from ._diagnosis import Info, Statistics
     from ._events import Events, Hub, OnEvent
     from ._executors import Executor
     from ._options import Peers
-    from ._rates import Rate
     from ._sites import Site
     from ._states import QueueStates
     from ._values import Value
 
+    class QueueOptions(TypedDict, total=False):
+        """The keyword arguments of every `Queue`, besides its executor."""
+
+        capacity: int
+        rate: Rate | None
+        clock: ManualClock | None
+        on_event: OnEvent | None
+        events: bool
+        stall: float | None
+
 
 _LEFT = 100  # how many operations a drain lists at most
-
-
-class QueueOptions(TypedDict, total=False):
-    """The keyword arguments of every `Queue`, besides its executor."""
-
-    capacity: int
-    rate: Rate | None
-    clock: ManualClock | None
-    on_event: OnEvent | None
-    events: bool
-    stall: float | None
 
 
 class Queue(Enqueuing, TurnTaker, Called):
@@ -75,7 +75,7 @@ class Queue(Enqueuing, TurnTaker, Called):
     _peers: Peers  # set once an operation needs them
     _hub: Hub | None = None
     _states: QueueStates | None = None
-    _handle: c.inturn_queue = NeverMade()  # type: ignore[assignment]
+    _handle: c.inturn_queue = NeverMade()
     _may_yield = False  # whether its operations may call `Token.yield_`
     _is_closed = False
     _closing: Value[bool] | None = None  # observed by those who wait for it
@@ -220,7 +220,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         self._rate = rate
 
     def _structure_of_rate(self, rate: Rate | None) -> c.inturn_rate:
-        from ._rates import Rate, structure_of
+        from ._clocks import Rate, structure_of
 
         return structure_of(checked(self, "rate", rate, "a Rate", one_of(Rate, type(None))))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 import weakref
+from contextlib import suppress
 from ctypes import byref, c_bool
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -22,7 +23,6 @@ from ._callbacks import (
 from ._errors import AlreadyFinishedError, WrongKindError
 from ._handles import NotCopied
 from ._library import NOTHING, must, quick, refusal
-from ._segments import Handler, Segment
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -35,6 +35,45 @@ if TYPE_CHECKING:
 _ALREADY_FINISHED = AlreadyFinishedError.status
 
 
+class Handler:
+    """Calls a handler with a token while the token exists; the token keeps it alive."""
+
+    __slots__ = ("__weakref__", "_current", "_handler")
+
+    def __init__(self, current: Callable[[], Token | None], handler: Work) -> None:
+        self._current = current
+        self._handler = handler
+
+    def _tell(self, _bits: int) -> None:
+        if (token := self._current()) is not None:
+            with suppress(AlreadyFinishedError):  # it ended before the request
+                self._handler(token)
+
+    def _end(self) -> None:
+        """The handler will not be called any more."""
+
+
+class Segment:
+    """A further segment of an operation: it keeps the token while it waits."""
+
+    __slots__ = ("_token", "_work")
+
+    def __init__(self, token: Token, work: Work) -> None:
+        self._token: Token | None = token
+        self._work = work
+
+    def _start(self, _bits: int) -> None:
+        token, self._token = self._token, None
+        assert token is not None
+        try:
+            self._work(token)
+        except BaseException as error:
+            token._operation._fail_by(token, error)
+
+    def _dropped(self) -> None:
+        self._token = None
+
+
 class Token(NotCopied):
     """Ends the operation whose work received it: once, from any thread.
 
@@ -45,11 +84,12 @@ class Token(NotCopied):
     the operation fails with it; an ``Exception`` is not raised further.
     """
 
-    __slots__ = ("__weakref__", "_bits", "_handlers", "_operation", "_unused", "_work")
+    __slots__ = ("__weakref__", "_bits", "_given", "_handlers", "_operation", "_unused", "_work")
 
     def __init__(self, bits: int, operation: Operation) -> None:
         self._bits = bits
         self._operation = operation
+        self._given = operation._given
         # Popping it gives one thread the right to end the operation, even without a global lock.
         self._unused = [True]
         self._work: Work | None = None  # for another attempt
@@ -72,14 +112,13 @@ class Token(NotCopied):
         :raises AlreadyFinishedError: it has already ended.
         """
         self._use()
-        operation = self._operation
         if result is not None:
-            operation._result = result
-        extras = operation._extras
+            self._given.result = result
+        extras = self._operation._extras
         if extras is None or extras.key is None:
             status = quick.token_finish(self._bits)
         else:  # others may have joined it
-            extras.give(result, None)
+            extras.tell_peers()
             status = quick.token_finish_with(self._bits, extras.number, NOTHING)
         if status:
             raise refusal("inturn_token_finish", status)
@@ -95,15 +134,15 @@ class Token(NotCopied):
         checked(self, "exception", exception, "an exception", one_of(BaseException))
         self._use()
         operation = self._operation
-        operation._exception = exception
+        self._given.exception = exception
         failures[new_key()] = operation
         code = 1
         if operation._extras is not None:
-            operation._extras.give(None, exception)
+            operation._extras.tell_peers()
             code = operation._extras.number
         status = quick.token_fail(self._bits, code)
         if status:
-            operation._exception = None
+            self._given.exception = None
             raise refusal("inturn_token_fail", status)
 
     def cancel(self) -> None:

@@ -7,7 +7,6 @@ queue runs it; the coroutine has its place in the queue from the call on.
 from __future__ import annotations
 
 import sys
-import threading
 import weakref
 from collections import deque
 from collections.abc import Coroutine
@@ -19,8 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable
 import trio
 
 from ._asyncio_runs import called
-from ._awaits import awaiting, begin, here, tokens_around
-from ._bells import Bell
+from ._awaits import Bell, awaiting, begin, here, tokens_around
 from ._callbacks import register, start_again
 from ._ends import End, error_of
 from ._errors import AlreadyFinishedError, UnsupportedError
@@ -52,7 +50,7 @@ def tokens_here() -> list[int]:
 def _turns_of_thread() -> list[Turn]:
     """The turns that go on only on the calling thread."""
     turns = [turn for each in _all.valuerefs() if (turn := each()) is not None]
-    return [turn for turn in turns if turn._home.is_here() and not turn._over.is_set()]
+    return [turn for turn in turns if turn._home.is_here() and not turn._over]
 
 
 def _tokens_of_thread() -> list[int]:
@@ -83,13 +81,15 @@ class Turn(NotCopied):
         tell = weakref.WeakMethod(self._tell)
         on_end = face._given.get("on_end")
 
-        self._over = over = threading.Event()
+        # Once it has an item, nobody waits for it any more.
+        over: deque[None] = deque(maxlen=1)
+        self._over = over
 
         def come(news: Token | End) -> None:
             told = tell()
             if told is not None:
                 told(news)
-            elif over.is_set() and not isinstance(news, End):
+            elif over and not isinstance(news, End):
                 with suppress(AlreadyFinishedError):
                     news.cancel()
 
@@ -106,7 +106,7 @@ class Turn(NotCopied):
     def _tell(self, news: Token | End) -> None:
         self._news.append(news)
         self._bell.ring()
-        if self._over.is_set():  # ended a moment ago
+        if self._over:  # ended a moment ago
             self._give_up()
         if isinstance(news, End):
             self._ask_to_end()
@@ -118,7 +118,7 @@ class Turn(NotCopied):
 
     def _give_up(self) -> None:
         """Nobody waits for it any more: tokens that have come meanwhile are given back."""
-        self._over.set()
+        self._over.append(None)
         quick.operation_cancel(self._operation._handle)  # does nothing if it has ended
         with suppress(IndexError):  # nothing is left
             while True:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _awaits, _executors
 from ._arguments import checked, one_of
-from ._bells import running_trio
+from ._awaits import running_trio
 from ._errors import UnsupportedError
 from ._handles import NeverMade, NotCopied
 from ._library import quick

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from ctypes import byref, c_bool
+from functools import partial
 from typing import Any, Callable, TypeVar
 
 from . import _prototypes as c
 from ._arguments import label_of
 from ._callbacks import register
 from ._errors import Error
+from ._interrupts import let_call
 from ._library import lib
 from ._observed import Observed, interrupts
 
@@ -47,9 +49,8 @@ class Value(Observed[T]):
         self.label = label
         self._handle = c.inturn_value()
         options = c.inturn_value_options(label=name, release=_forget_object)
-        self._give(
-            value, lambda datum: lib.inturn_value_create(byref(options), datum, byref(self._handle))
-        )
+        create = partial(lib.inturn_value_create, byref(options))
+        self._give(value, create, byref(self._handle))
 
     def _read(self, datum: c.inturn_datum) -> T:
         return _object_of(datum)  # type: ignore[no-any-return]
@@ -68,8 +69,7 @@ class Value(Observed[T]):
 
         :raises StaleError: the value is destroyed.
         """
-        with interrupts:
-            self._give(new, lambda datum: lib.inturn_value_set(self._handle, datum))
+        self._give(new, partial(lib.inturn_value_set, self._handle))
 
     def exchange(self, new: T) -> T:
         """Changes the value, and returns the old object.
@@ -77,10 +77,7 @@ class Value(Observed[T]):
         :raises StaleError: the value is destroyed.
         """
         before = c.inturn_datum()
-        with interrupts:
-            self._give(
-                new, lambda datum: lib.inturn_value_exchange(self._handle, datum, byref(before))
-            )
+        self._give(new, partial(lib.inturn_value_exchange, self._handle), byref(before))
         try:
             return _object_of(before)  # type: ignore[no-any-return]
         finally:
@@ -119,11 +116,13 @@ class Value(Observed[T]):
             finally:
                 lib.inturn_datum_release(byref(datum))
 
-    def _give(self, item: Any, call: Callable[[Any], object]) -> None:
+    def _give(self, item: Any, call: Callable[..., object], *more: Any) -> None:
         """Passes an object to the library; takes it back if the call fails."""
         key = register(item, _objects)
+        datum = c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
         try:
-            call(byref(c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)))
+            with interrupts:
+                let_call(call, byref(datum), *more)
         except Error:
             del _objects[key]
             raise
@@ -135,9 +134,9 @@ class Value(Observed[T]):
         desired = c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
         try:
             with interrupts:
-                lib.inturn_value_compare_exchange(
-                    self._handle, byref(datum), byref(desired), byref(exchanged), None
-                )
+                data = byref(datum), byref(desired)
+                exchange = lib.inturn_value_compare_exchange
+                let_call(exchange, self._handle, *data, byref(exchanged), None)
         finally:
             if not exchanged:
                 del _objects[key]
