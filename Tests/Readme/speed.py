@@ -84,8 +84,9 @@ def tables(results: Results) -> str:
     path = results.path.relative_to(ROOT)
     text = (
         f"Medians of {results.about['rounds']} rounds on {results.about['machine']}"
-        f" ([all results]({path})).\nBelow 1, Inturn takes less. `Tests/Benchmarks/run` measures"
-        " [these cases](Tests/Benchmarks/README.md) on your machine.\n\n"
+        f" ([all results]({path})).\nBelow 1, Inturn takes less (median of ratios). "
+        "`Tests/Benchmarks/run` measures [these cases](Tests/Benchmarks/README.md) on your"
+        " machine.\n\n"
         "| | Inturn | the other | ratio | the other is |\n|---|---|---|---|---|\n"
     )
     for title, case, metric, peer in ROWS:
