@@ -485,9 +485,10 @@ typedef void (*inturn_cancel_fn)(void *INTURN_NULLABLE context,
 typedef void (*inturn_preempt_fn)(void *INTURN_NULLABLE context,
                                   inturn_token token);
 
-/* Tells that a host-driven executor has work and had none before. Called from
-   any thread, also inside other calls of the library, never under its locks. It
-   must do nothing but wake the thread that drains. */
+/* Tells that a host-driven executor has work and had none before, also when a
+   drain has taken all and a queue gives it more. Called from any thread, also
+   inside other calls of the library, never under its locks. It must do nothing
+   but wake the thread that drains. */
 typedef void (*inturn_wake_fn)(void *INTURN_NULLABLE context);
 
 /* Sites ------------------------------------------------------------------- */
@@ -920,7 +921,8 @@ typedef struct inturn_operation_options {
   const char *INTURN_NULLABLE label; /* UTF-8; for reports and lists */
   /* Interaction queues (others: E_UNSUPPORTED unless false): it comes before
      all that are not urgent, and the running one is asked to give way unless it
-     is urgent itself: see inturn_token_on_preempt. */
+     is urgent itself: see inturn_token_on_preempt. Urgent ones start in their
+     order, whatever their priorities. */
   bool urgent;
   /* Concurrent queues (others: E_UNSUPPORTED unless false): it starts when
      everything enqueued before it has ended, and nothing enqueued after it
@@ -1302,7 +1304,8 @@ typedef enum inturn_batch_policy {
   INTURN_BATCH_ALL = 0,
   /* As soon as one ends otherwise than finished; that one. */
   INTURN_BATCH_FIRST_ERROR = 1,
-  /* Never; none. (If inturn_batch_cancel cancelled any: the first of those.) */
+  /* Never; none. (After inturn_batch_cancel: the first that then ended as
+     cancelled.) */
   INTURN_BATCH_COLLECT = 2,
   /* As soon as `enough` have finished; none, or if fewer finish, the first in
      the list that did not. */

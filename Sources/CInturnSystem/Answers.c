@@ -21,6 +21,8 @@
 
 /// How long a client may take to send its request, or to read the answer.
 enum { CLIENT_SECONDS = 5 };
+/// How often the rest of what was no request is read.
+enum { MOST_UNREAD = 20000 };
 
 /// Signals that a program may handle and that no thread raises itself: not by a
 /// fault, nor by writing, as the answering thread does.
@@ -273,9 +275,15 @@ static bool serve(void) {
       break;
   }
   request[length] = '\0';
+  bool has_more = length > 0 && request[length - 1] != '\n';
   request[strcspn(request, "\r\n")] = '\0';
   if (length > 0)
     answer_request(client, request);
+  // What stays unread would reset the connection, and its client might lose the
+  // answer.
+  if (has_more && shutdown(client, SHUT_WR) == 0)
+    for (int i = 0; i < MOST_UNREAD && read(client, request, length) > 0; i++)
+      ;
   close(client);
   return true;
 }

@@ -119,6 +119,64 @@ static void max_run_tells_the_end_and_holds_the_place(
   stage_destroy(&stage);
 }
 
+/* What a call that is cut off has to know, and the operation behind it. */
+typedef struct cut_off {
+  inturn_operation next;
+  gate told;
+  atomic_bool is_done;
+} cut_off;
+
+static void stay_until_told(void *context, inturn_token token) {
+  cut_off *it = context;
+  GATE_WAIT(&it->told, 1);
+  for (int i = 0; i < 1000; i++) {
+    inturn_operation_state state;
+    CHECK_OK(inturn_operation_get_state(it->next, &state));
+    CHECK_INT(state, INTURN_PENDING);
+    sched_yield();
+  }
+  atomic_store(&it->is_done, true);
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+}
+
+static void note_end(void *context, const inturn_end *end) {
+  cut_off *it = context;
+  CHECK_INT(end->outcome, INTURN_TIMED_OUT);
+  gate_pass(&it->told);
+}
+
+static void start_when_it_is_done(void *context, inturn_token token) {
+  cut_off *it = context;
+  CHECK(atomic_load(&it->is_done));
+  CHECK_OK(inturn_token_finish(token));
+}
+
+/* Its end is told during the call. */
+static void a_call_that_is_cut_off_keeps_its_place(void) {
+  for (int kind = INTURN_QUEUE_FIFO; kind <= INTURN_QUEUE_CONCURRENT; kind++) {
+    if (kind == INTURN_QUEUE_INTERACTION)
+      continue;
+    cut_off it = {.told = GATE_INIT};
+    inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    inturn_queue queue;
+    of_queue.max_concurrent = 1;
+    CHECK_OK(inturn_queue_create((inturn_queue_kind)kind, &of_queue, &queue));
+    options.max_run_ns = 1;
+    options.on_end = note_end;
+    options.end_context = &it;
+    CHECK_OK(inturn_queue_suspend(queue));
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, stay_until_told, &it,
+                                       NULL, NULL));
+    CHECK_OK(inturn_queue_enqueue(queue, start_when_it_is_done, &it, NULL,
+                                  &it.next));
+    CHECK_OK(inturn_queue_resume(queue));
+    CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+    CHECK_OK(inturn_operation_release(it.next));
+    CHECK_OK(inturn_queue_destroy(queue));
+  }
+}
+
 static inturn_status fail_token(inturn_token token) {
   return inturn_token_fail(token, 1);
 }
@@ -399,6 +457,7 @@ static void a_clock_that_a_queue_uses_is_busy(void) {
 }
 
 PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
+        TEST(a_call_that_is_cut_off_keeps_its_place),
         TEST(max_wait_counts_until_the_work_is_called),
         TEST(max_wait_is_over_with_the_start),
         TEST(max_wait_of_one_frees_the_way_for_the_next),

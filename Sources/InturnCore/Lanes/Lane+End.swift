@@ -66,6 +66,17 @@ extension UnsafeMutablePointer<Lane> {
         slot.pointee.flags.insert(.detached)
         pointee.machine.drainerLeaves()
         needExtra().pointee.quiet.outside += 1
+        // An actor does not count who runs: what is in a call has the place.
+        if word.contains(.placeHeld) && pointee.machine.traits.contains(.segments) {
+          slot.pointee.flags.insert(.occupies)
+          pointee.machine.flags.insert(.occupied)
+        }
+      }
+      if slot.pointee.flags.contains(.occupies)
+        && (word.contains(.returned) || !word.contains(.placeHeld))
+      {
+        slot.pointee.flags.remove(.occupies)
+        pointee.machine.flags.remove(.occupied)
       }
       if !word.contains(.placeHeld) && !(isInCall && isAwaited) {
         slot.pointee.flags.insert(.placeReleased)

@@ -74,6 +74,8 @@ struct OperationSlot: ~Copyable {
     static let detached = Flags(rawValue: 1 << 4)
     /// It is pending, among its lane's blocked operations.
     static let isBlocked = Flags(rawValue: 1 << 6)
+    /// It is why its lane is `occupied`.
+    static let occupies = Flags(rawValue: 1 << 11)
     /// It is its lane's fence.
     static let isFence = Flags(rawValue: 1 << 7)
     /// It is pending, behind its lane's fence.

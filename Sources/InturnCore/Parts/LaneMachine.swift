@@ -42,6 +42,8 @@ struct LaneMachine: Hashable {
     static let recorded = Flags(rawValue: 1 << 13)
     /// The recorder was on: it may have records of the lane, and no name.
     static let wasRecorded = Flags(rawValue: 1 << 14)
+    /// A call of an actor's that was cut off keeps the others from starting.
+    static let occupied = Flags(rawValue: 1 << 15)
   }
 
   var flags: Flags = []
@@ -67,7 +69,9 @@ struct LaneMachine: Hashable {
   @inline(__always)
   var countsStarts: Bool { !flags.isDisjoint(with: [.watched, .rated]) }
 
-  private static var stopped: Flags { [.suspended, .held, .destroyed, .headBlocked, .offered] }
+  private static var stopped: Flags {
+    [.suspended, .held, .destroyed, .headBlocked, .offered, .occupied]
+  }
 
   @inline(__always)
   func canStart(_ view: View) -> Bool {

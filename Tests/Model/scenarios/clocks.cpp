@@ -53,6 +53,53 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
   CHECK(x.end.outcome == INTURN_TIMED_OUT);
 }
 
+// It was cut off in its call, and others start when its token is finished.
+SCENARIO(a_call_that_is_cut_off_keeps_an_actors_place) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
+  bool isDone = false;
+  With timed = with([](auto &o) { o.max_run_ns = 10; });
+  timed.hasDeadline = true;
+  queue.add(
+      "x",
+      [&](Operation &it) {
+        clock.advance(10);
+        isDone = true;
+        it.finish();
+      },
+      timed);
+  queue.add("y", [&](Operation &it) {
+    CHECK(isDone);
+    it.finish();
+  });
+}
+
+// Whichever comes first of its token's end and its call's.
+SCENARIO(a_call_that_is_cut_off_gives_an_actors_place_on) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
+  bool isDone = false;
+  With timed = with([](auto &o) { o.max_run_ns = 10; });
+  timed.hasDeadline = true;
+  Operation &x = queue.add(
+      "x",
+      [&](Operation &) {
+        clock.advance(10);
+        isDone = true;
+      },
+      timed);
+  auto looks = [&](Operation &it) {
+    CHECK(isDone || x.finishesBegun > 0 || x.calls == 0);
+    it.finish();
+  };
+  queue.add("y", looks);
+  together({x.finisher(), [&] { queue.add("z", looks); },
+            [&] { queue.cancelAll(); }});
+  model_settle(true);
+  for (const auto &operation : queue.all())
+    CHECK(operation->isOver());
+}
+
 // The operation only has to be released, which two threads are about to do; a
 // third operation may then get its slot.
 SCENARIO(a_deadline_meets_the_return_of_what_asks_for_nothing) {
