@@ -125,7 +125,7 @@ import Testing
 
   @Test func `who waits in an operation for room in its own queue is refused`() async throws {
     let queue = FIFOQueue(label: "full", capacity: 1)
-    try await queue.run {
+    await queue.run {
       queue.enqueue {}
       let isRefused = await Self.isRefused { try await queue.enqueueWhenRoom {} }
       #expect(isRefused)

@@ -55,9 +55,9 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
 
 // It was cut off in its call, and others start when its token is finished.
 SCENARIO(a_call_that_is_cut_off_keeps_an_actors_place) {
+  bool isDone = false;
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
-  bool isDone = false;
   With timed = with([](auto &o) { o.max_run_ns = 10; });
   timed.hasDeadline = true;
   queue.add(
@@ -76,9 +76,9 @@ SCENARIO(a_call_that_is_cut_off_keeps_an_actors_place) {
 
 // Whichever comes first of its token's end and its call's.
 SCENARIO(a_call_that_is_cut_off_gives_an_actors_place_on) {
+  bool isDone = false;
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
-  bool isDone = false;
   With timed = with([](auto &o) { o.max_run_ns = 10; });
   timed.hasDeadline = true;
   Operation &x = queue.add(
