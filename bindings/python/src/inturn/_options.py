@@ -236,13 +236,13 @@ def with_end(
 ) -> c.inturn_operation_options:
     """The options for one operation whose end is reported."""
     if structure is None:
-        structure = c.inturn_operation_options()
+        own = c.inturn_operation_options()
     else:  # the shared one has no end callback
-        structure = c.inturn_operation_options.from_buffer_copy(structure)
-    structure.on_end = call_with_end
-    structure.end_context = register(tell)
-    structure.end_destroy = forget_end
-    return structure
+        own = c.inturn_operation_options.from_buffer_copy(structure)
+    own.on_end = call_with_end
+    own.end_context = register(tell)
+    own.end_destroy = forget_end
+    return own
 
 
 class Peers:
