@@ -1944,7 +1944,7 @@ typedef enum inturn_stall_cause {
   INTURN_STALL_EXECUTOR = 13, /* nobody drains it, or who does is in a call */
   INTURN_STALL_POOL = 14,     /* all threads of the pool are in calls */
   /* What runs waits for the next link: in its call, or by inturn_await_begin.
-     The last link: for itself, round a ring that no wait could be refused for.
+     As the last link: for itself, round a ring that arose after the wait began.
    */
   INTURN_STALL_WAIT = 15
 } inturn_stall_cause;

@@ -59,8 +59,7 @@ private func check(
 public func inturn_observation_cancel(
   _ observation: inturn_observation, _ timeout_ns: Int64
 ) -> inturn_status {
-  defer { Site.forgetWait() }
-  return inturn_status(
+  Site.afterWait(
     Engine.cancel(observation: Handle(observation), timeoutNanoseconds: timeout_ns))
 }
 

@@ -472,8 +472,7 @@ public func inturn_queue_close(_ queue: inturn_queue) -> inturn_status {
 
 @_cdecl("inturn_queue_drain") @implementation
 public func inturn_queue_drain(_ queue: inturn_queue, _ timeout_ns: Int64) -> inturn_status {
-  defer { Site.forgetWait() }
-  return inturn_status(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
+  Site.afterWait(Engine.drain(Handle(queue), timeoutNanoseconds: timeout_ns))
 }
 
 @_cdecl("inturn_queue_drain_or_list") @implementation
@@ -496,6 +495,5 @@ public func inturn_queue_drain_or_list(
 
 @_cdecl("inturn_queue_destroy") @implementation
 public func inturn_queue_destroy(_ queue: inturn_queue) -> inturn_status {
-  defer { Site.forgetWait() }
-  return inturn_status(Engine.destroy(queue: Handle(queue)))
+  Site.afterWait(Engine.destroy(queue: Handle(queue)))
 }

@@ -19,6 +19,13 @@ extension Site {
   @inline(__always)
   static func forgetWait() { ofWait = .unknown }
 
+  /// The same, with what the call returns.
+  @inline(__always)
+  static func afterWait(_ status: Status) -> inturn_status {
+    forgetWait()
+    return inturn_status(status)
+  }
+
   @inline(never)
   private init(new site: UnsafeMutablePointer<inturn_site>, _ cache: Cache) {
     guard let file = site.pointee.file else {

@@ -167,12 +167,10 @@ private func with(
 
 @_cdecl("inturn_value_drain") @implementation
 public func inturn_value_drain(_ value: inturn_value, _ timeout_ns: Int64) -> inturn_status {
-  defer { Site.forgetWait() }
-  return inturn_status(Engine.drain(value: Handle(value), timeoutNanoseconds: timeout_ns))
+  Site.afterWait(Engine.drain(value: Handle(value), timeoutNanoseconds: timeout_ns))
 }
 
 @_cdecl("inturn_value_destroy") @implementation
 public func inturn_value_destroy(_ value: inturn_value) -> inturn_status {
-  defer { Site.forgetWait() }
-  return inturn_status(Engine.destroy(value: Handle(value)))
+  Site.afterWait(Engine.destroy(value: Handle(value)))
 }

@@ -103,6 +103,14 @@ static bool find_wait(void *into, const inturn_entry *entry) {
   return true;
 }
 
+/* The only one, once it is there. */
+static inturn_entry the_wait(void) {
+  inturn_entry told = {0};
+  while (told.kind == 0)
+    CHECK_OK(inturn_snapshot(find_wait, &told));
+  return told;
+}
+
 static void check_line(void (*wait)(waiter *waiter, inturn_token token)) {
   waiter waiter = {.wait = wait};
   inturn_queue database = labelled_queue(INTURN_QUEUE_FIFO, "database");
@@ -118,9 +126,7 @@ static void check_line(void (*wait)(waiter *waiter, inturn_token token)) {
                                       &waiter.batch));
   CHECK_OK(inturn_value_create(NULL, &no, &waiter.value));
   CHECK_OK(inturn_queue_enqueue(database, call_wait, &waiter, NULL, NULL));
-  inturn_entry told = {0};
-  while (told.kind == 0)
-    CHECK_OK(inturn_snapshot(find_wait, &told));
+  inturn_entry told = the_wait();
   CHECK_INT(told.line, waiter.line);
   CHECK((told.file != NULL) == (waiter.line != 0));
   if (told.file)
@@ -200,9 +206,7 @@ static void check_line_of_end(void (*end)(void *waiter)) {
     sched_yield();
   thread thread;
   thread_start(&thread, end, &waiter);
-  inturn_entry told = {0};
-  while (told.kind == 0)
-    CHECK_OK(inturn_snapshot(find_wait, &told));
+  inturn_entry told = the_wait();
   CHECK_INT(told.line, waiter.line);
   atomic_store(&may_return, true);
   thread_join(&thread);
@@ -237,9 +241,7 @@ static void a_thread_that_waits_outside_of_work_is_told(void) {
   hold(waiter.network, "load", &token);
   thread thread;
   thread_start(&thread, wait_in_a_thread, &waiter);
-  inturn_entry told = {0};
-  while (told.kind == 0)
-    CHECK_OK(inturn_snapshot(find_wait, &told));
+  inturn_entry told = the_wait();
   CHECK_INT(told.line, waiter.line);
   CHECK(told.queue == waiter.network.bits && told.other == 0 && told.id != 0);
   CHECK_OK(inturn_token_finish(token));
@@ -275,9 +277,7 @@ static void check_chain(void (*wait)(waiter *waiter, inturn_token token)) {
   CHECK_OK(inturn_queue_enqueue_with(database, &options, call_wait, &waiter,
                                      NULL, NULL));
   CHECK_OK(inturn_queue_enqueue(database, just_finish, NULL, NULL, NULL));
-  inturn_entry entry = {0};
-  while (entry.kind == 0)
-    CHECK_OK(inturn_snapshot(find_wait, &entry));
+  (void)the_wait();
   CHECK_OK(inturn_report_set_stall_limit(STALL_NS));
   stall told = STALL("wait save@database > token load@network");
   snprintf(expected, sizeof expected,

@@ -10,8 +10,8 @@ public final class QueuedResult<Value: Sendable>: QueuedOperation, @unchecked Se
   ///   child task of it, awaits one that cannot end before it: itself, one that depends on it, or
   ///   one that waits for its place round a ring of queues.
   ///
-  /// Cancelling the waiting task does not end the wait. Reports name the operation's line, but not
-  /// that of this wait, which a property cannot know: ``QueuedOperation/waitForEnd()`` does.
+  /// Cancelling the waiting task does not end the wait. Reports do not name the line of this wait,
+  /// which a property cannot know; they name that of ``QueuedOperation/waitForEnd()``.
   public var value: Value {
     get async throws {
       let end = try await endUnlessDeadlock(at: .unknown)

@@ -53,13 +53,18 @@ SCENARIO(a_deadline_counts_once_the_work_is_called) {
   CHECK(x.end.outcome == INTURN_TIMED_OUT);
 }
 
+// When ten nanoseconds have passed.
+static With cutOff() {
+  With timed = with([](auto &o) { o.max_run_ns = 10; });
+  timed.hasDeadline = true;
+  return timed;
+}
+
 // It was cut off in its call, and others start when its token is finished.
 SCENARIO(a_call_that_is_cut_off_keeps_an_actors_place) {
   bool isDone = false;
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
-  With timed = with([](auto &o) { o.max_run_ns = 10; });
-  timed.hasDeadline = true;
   queue.add(
       "x",
       [&](Operation &it) {
@@ -67,7 +72,7 @@ SCENARIO(a_call_that_is_cut_off_keeps_an_actors_place) {
         isDone = true;
         it.finish();
       },
-      timed);
+      cutOff());
   queue.add("y", [&](Operation &it) {
     CHECK(isDone);
     it.finish();
@@ -79,15 +84,13 @@ SCENARIO(a_call_that_is_cut_off_gives_an_actors_place_on) {
   bool isDone = false;
   ManualClock clock;
   Queue queue = clock.queue(INTURN_QUEUE_ACTOR);
-  With timed = with([](auto &o) { o.max_run_ns = 10; });
-  timed.hasDeadline = true;
   Operation &x = queue.add(
       "x",
       [&](Operation &) {
         clock.advance(10);
         isDone = true;
       },
-      timed);
+      cutOff());
   auto looks = [&](Operation &it) {
     CHECK(isDone || x.finishesBegun > 0 || x.calls == 0);
     it.finish();

@@ -14,6 +14,9 @@ struct chain {
   const struct thing *links[LINKS];
   const struct thing *waits[LINKS]; // by which a link waits for the next one
   int length;                       // with links that did not fit
+  // Operations whose work waits for the next link, of all links.
+  const struct thing *passed[STEPS];
+  int passed_count;
 };
 
 static bool is(const char *one, const char *other) {
@@ -169,9 +172,10 @@ void write_thing(struct picture *picture, const struct thing *thing,
   }
 }
 
+/// Whether the chain has come from what this operation's work waits for.
 static bool is_passed(const struct chain *chain, const struct thing *running) {
-  for (int i = 0; i < chain->length && i < LINKS; i++)
-    if (chain->links[i] == running && chain->waits[i])
+  for (int i = 0; i < chain->passed_count; i++)
+    if (chain->passed[i] == running)
       return true;
   return false;
 }
@@ -212,6 +216,7 @@ static const char *follow(struct picture *picture, struct chain *chain,
       predicate = ring;
     } else if (wait && (next = awaited(picture, wait))) {
       chain->waits[(chain->length < LINKS ? chain->length : LINKS) - 1] = wait;
+      chain->passed[chain->passed_count++] = link;
       predicate = NULL;
     } else if (predicate) {
     } else if (!link->queue) {
@@ -273,7 +278,7 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
     if (!first)
       return false;
   }
-  struct chain chain = {.length = 0};
+  struct chain chain = {.length = 0, .passed_count = 0};
   const char *predicate = follow(picture, &chain, first);
   int count = chain.length < LINKS ? chain.length : LINKS;
   for (int i = 0; i < count; i++) {

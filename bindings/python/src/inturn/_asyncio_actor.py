@@ -69,7 +69,7 @@ class Actor:
         self._home = home
         self._loop = asyncio.get_running_loop()
         self._token = 0
-        # Opened when the segment is over; an interrupt leaves no lock of it taken.
+        # Has an item when the segment is over. An interrupt could leave an event's lock taken.
         self._gate: SimpleQueue[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._runner: asyncio.Task[Any] | None = None

@@ -104,10 +104,6 @@ def register(item: object, table: MutableMapping[int, Any] = entries) -> int:
     return key
 
 
-# Exceptions never reach the library: ctypes reports them as unraisable, except that an interrupt of
-# the main thread is kept for `raise_interrupt`.
-
-
 def has_not_begun(error: BaseException) -> bool:
     """Whether an interrupt has kept the function from beginning that the catcher has called."""
     place = error.__traceback__ and error.__traceback__.tb_next
@@ -148,8 +144,9 @@ def keep_interrupt(error: BaseException) -> bool:
     return False
 
 
-# None of these keeps a reference to what it calls: an exception refers to its frames, and must not
-# keep more alive through them.
+# Exceptions never reach the library: ctypes reports them as unraisable, except that an interrupt of
+# the main thread is kept for `raise_interrupt`. None of these keeps a reference to what it calls:
+# an exception refers to its frames, and must not keep more alive through them.
 def _start(key: int, token: int) -> None:
     try:
         entries[key]._start(token)

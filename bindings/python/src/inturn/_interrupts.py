@@ -19,6 +19,7 @@ from ._tokens import Token
 
 T = TypeVar("T")
 
+# What the hook calls again, by its code.
 called: dict[CodeType, Callable[..., None]] = {
     each.__code__: each for each in (*first_called, Token.__del__)
 }
