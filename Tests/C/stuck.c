@@ -284,19 +284,37 @@ static inturn_queue dialogs_create(void) {
   return dialogs;
 }
 
-/* So does what is shown to a person, whatever is behind it. */
+/* So does what is shown to a person, whatever is behind it, and whoever waits
+   for the answer. */
 static void what_is_shown_to_a_person_is_told_later(void) {
   stalls_begin(STALL_NS);
   inturn_queue dialogs = dialogs_create();
   CHECK_OK(inturn_queue_view_did_appear(dialogs));
   inturn_token question;
   hold(dialogs, "question", &question);
+  CHECK_OK(inturn_report_set_awaited(question.bits));
   enqueue_one(dialogs, NULL);
   stall told = STALL("token question@dialogs");
   CHECK(told.stalled_ns >= 10 * STALL_NS);
   CHECK_INT(told.waiting, 1);
   CHECK_OK(inturn_token_finish(question));
   drain_and_destroy(dialogs);
+  stalls_end();
+}
+
+static void what_is_shown_while_its_queue_is_drained_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue dialogs = dialogs_create();
+  CHECK_OK(inturn_queue_view_did_appear(dialogs));
+  inturn_token question;
+  hold(dialogs, "question", &question);
+  thread waiter;
+  thread_start(&waiter, drain_queue, &dialogs);
+  stall told = STALL("token question@dialogs");
+  CHECK(told.stalled_ns < 10 * STALL_NS);
+  CHECK_OK(inturn_token_finish(question));
+  thread_join(&waiter);
+  CHECK_OK(inturn_queue_destroy(dialogs));
   stalls_end();
 }
 
@@ -461,6 +479,7 @@ PROGRAM(stuck, TEST(a_token_that_is_out_is_told),
         TEST(a_callback_that_does_not_return_is_told),
         TEST(what_runs_alone_is_told_later),
         TEST(what_is_shown_to_a_person_is_told_later),
+        TEST(what_is_shown_while_its_queue_is_drained_is_told),
         TEST(a_suspended_queue_that_a_thread_waits_for_is_told),
         TEST(a_suspended_queue_that_nobody_waits_for_is_told_later),
         TEST(a_view_that_is_not_there_is_told),

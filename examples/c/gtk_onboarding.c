@@ -441,6 +441,7 @@ int main(int argc, char **argv) {
   if (!gtk_init_check())
     return g_printerr("gtk_onboarding: there is no display\n"), 1;
   options.label = "onboarding";
+  options.stall_ns = -1; /* people take their time */
   if (fast)
     options.settle_ns = options.gap_ns = INTURN_NO_DELAY;
   CHECK(inturn_executor_main(&executor));

@@ -84,7 +84,8 @@ static void leave(const step *open) {
 }
 
 int main(int argc, char **argv) {
-  inturn_queue_options options = {.label = "interactions"};
+  inturn_queue_options options = {.label = "interactions",
+                                  .stall_ns = -1 /* people take their time */};
   for (int index = 1; index < argc; index++) {
     bool is_fast = strcmp(argv[index], "--fast") == 0;
     bool is_up = strcmp(argv[index], "--service-up") == 0;

@@ -228,6 +228,7 @@ private:
   }
   static inturn::queue_options options_of(bool fast) {
     inturn::queue_options options = options_for("onboarding");
+    options.stall = inturn::nanoseconds(-1); /* people take their time */
     if (fast)
       options.settle = options.gap = {};
     return options;

@@ -33,7 +33,7 @@ class Onboarding:
         self.terminal = Terminal(self.leave)
         self.picture = Picture()
         self.interactions = inturn.InteractionQueue(
-            "onboarding", settle=settle, gap=gap, on_event=self.picture.on_event
+            "onboarding", settle=settle, gap=gap, on_event=self.picture.on_event, stall=None
         )
         self.background = inturn.FIFOQueue("background")
         self.summary: list[str] = []

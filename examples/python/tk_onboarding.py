@@ -199,7 +199,7 @@ class Onboarding:
         self.battery: threading.Thread | None = None
         self.service: threading.Thread | None = None
         settle, gap = (0.0, 0.0) if fast else (0.5, 0.25)
-        self.queue = inturn.InteractionQueue("onboarding", settle=settle, gap=gap)
+        self.queue = inturn.InteractionQueue("onboarding", settle=settle, gap=gap, stall=None)
         # Work that other threads want done on the main thread.
         self.main = inturn.FIFOQueue("main thread", executor=inturn.Executor.main())
         self.root = tk.Tk()

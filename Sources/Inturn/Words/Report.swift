@@ -65,7 +65,8 @@ public struct Report: Sendable {
   /// Zero for the default: what the environment's `INTURN_STALL` says, such as `500ms`, `2s` or `off`;
   /// else one second if the standard error is a terminal, a debugger follows the process, or it is a
   /// test; else ten seconds. Nil for never. What may well stand still on purpose, such as a suspended
-  /// queue that nobody waits for, is reported after ten times as long.
+  /// queue that nobody waits for, is reported after ten times as long; so is what an interaction queue
+  /// shows, as people take their time.
   public static func setStallLimit(_ limit: Duration?) {
     Engine.setStallLimit(StallLimit(limit))
   }

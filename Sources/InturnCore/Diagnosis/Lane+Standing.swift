@@ -226,13 +226,15 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @inline(never)
-  private func makeLocked(_ link: StallLink, isPatient: Bool = false) -> Standing {
+  private func makeLocked(
+    _ link: StallLink, isPatient: Bool = false, isShown: Bool = false
+  ) -> Standing {
     var standing = Standing(link)
     standing.waiting = waitingCountLocked
     standing.mark = markLocked
     standing.key = standing.mark
     standing.limit = stallLimitLocked
-    standing.isPatient = isPatient && !isAwaitedLocked
+    standing.isPatient = isPatient && !(isShown ? isQueueAwaitedLocked : isAwaitedLocked)
     return standing
   }
 
@@ -244,9 +246,14 @@ extension UnsafeMutablePointer<Lane> {
     makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
   }
 
-  /// Whether somebody waits for work in the lane, as far as the library knows.
+  /// Whether somebody waits until nothing is left in the lane, as far as the library knows.
+  private var isQueueAwaitedLocked: Bool {
+    pointee.machine.flags.contains(.waitedFor) || executor.isAwaited
+  }
+
+  /// The same, or for any work in it.
   private var isAwaitedLocked: Bool {
-    if pointee.machine.flags.contains(.waitedFor) || executor.isAwaited { return true }
+    if isQueueAwaitedLocked { return true }
     // Pending jobs then stay pending, and what they refer to stays alive.
     stopBurstLocked()
     var (isAwaited, left) = (false, 100)
@@ -430,13 +437,15 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func runningLocked(_ slot: OperationSlot.Pointer) -> Standing? {
     let word = slot.loadWord()
-    // It blocks nothing, or is shown to a person, who takes longer than a program. Of what waits in
-    // other queues, theirs say when it is told, unless this one has a limit of its own.
+    // It blocks nothing, or is shown to a person, who takes longer than a program, whoever waits for
+    // the answer. Of what waits in other queues, theirs say when it is told, unless this one has a
+    // limit of its own.
     let blocksOthers = stallLimitLocked != .standard && slot.keepsOthersBack
-    let isPatient =
-      pointee.pending == 0 && !blocksOthers || pointee.machine.traits.contains(.view)
+    let isShown = pointee.machine.traits.contains(.view)
+    let isPatient = pointee.pending == 0 && !blocksOthers || isShown
     func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
-      var standing = makeLocked(linkLocked(cause, of: slot, predicate), isPatient: isPatient)
+      var standing = makeLocked(
+        linkLocked(cause, of: slot, predicate), isPatient: isPatient, isShown: isShown)
       slot.addReference()
       standing.running = slot
       standing.startedAt = startedAt(slot)

@@ -23,6 +23,7 @@ final class Onboarding: Sendable {
     interactions = InteractionQueue(
       label: "onboarding", settleDelay: isFast ? .zero : .milliseconds(500),
       gap: isFast ? .zero : .milliseconds(250))
+    interactions.setStallLimit(nil)  // people take their time
     networkDelay = isFast ? .zero : .milliseconds(400)
     self.isServiceUp = isServiceUp
   }

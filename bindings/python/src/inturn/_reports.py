@@ -41,7 +41,8 @@ def set_stall_limit(seconds: float | None) -> None:
     environment variable ``INTURN_STALL`` (such as ``500ms`` or ``off``) overrides the default, this
     call overrides both, and a queue's ``stall`` overrides them all.  What may be meant to stand
     still, such as a suspended queue, is reported after ten times as long, unless a thread or a task
-    waits for it; so is what these wait for in a queue that gets on with other operations.
+    waits for it; so is what these wait for in a queue that gets on with other operations, and what
+    an interaction queue shows, as people take their time.
 
     :raises TypeError: it is not a number.
     :raises ValueError: it is negative or not a number.
