@@ -1421,7 +1421,8 @@ inturn_status inturn_batch_get_end(inturn_batch batch, size_t place,
    the system's clock; negative: no limit; 0: just asks, and is never refused.
    out_end may be NULL.
    Statuses: handle statuses, E_TIMED_OUT, E_DEADLOCK.
-   Deadlock: refused inside the queue's own callbacks, and round a ring. */
+   Deadlock: refused inside the callbacks of a queue that must go on for the
+   batch to end, such as its on_end, and round a ring. */
 inturn_status inturn_batch_wait(inturn_batch batch, int64_t timeout_ns,
                                 inturn_batch_end *INTURN_NULLABLE out_end);
 

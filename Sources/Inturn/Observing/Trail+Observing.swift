@@ -14,7 +14,7 @@ extension Trail {
       told = TrailObserver(call: call)
     case .queue(let queue):
       manner.hasMailbox = true
-      told = TrailObserver(call: call, post: TrailObserver.post(on: queue))
+      told = TrailObserver(call: call, on: queue)
     case .ownQueue(let executor):
       manner.hasMailbox = true
       let (status, made) = TrailObserver<Value>.make(on: executor, call: call)

@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// The options of a batch, checked; see `inturn_batch_options`.
@@ -27,12 +28,12 @@ package final class Batch: @unchecked Sendable {
   // Safe to share: `lock` protects everything that changes after the enqueue.
 
   /// Protects `decision`, `isComplete`, `states`, and the entries' slots and ends.
-  private let lock = BriefLock()
+  let lock = BriefLock()
   @exclusivity(unchecked) private var decision: BatchDecision
-  @exclusivity(unchecked) private var isComplete = false
+  @exclusivity(unchecked) private(set) var isComplete = false
   /// The observed values of its progress.
   @exclusivity(unchecked) private var states: [StateTrail] = []
-  private let entries: UnsafeMutablePointer<BatchEntry>
+  let entries: UnsafeMutablePointer<BatchEntry>
   package let count: Int
   let queue: Handle
   let site: Site
@@ -48,9 +49,9 @@ package final class Batch: @unchecked Sendable {
   /// here. So at least one of them sees the other.
   private let isStopped = Atomic<Bool>(false)
   /// Changes when the batch is complete; threads that wait for that sleep on it.
-  private let wakeups = WakeWord.make()
+  let wakeups = WakeWord.make()
   /// Whether somebody waits, or once waited, for completion. Relaxed: only a report depends on it.
-  private let hasWaiter = Atomic<Bool>(false)
+  let hasWaiter = Atomic<Bool>(false)
   /// Whether the operations have no slots; set before they are enqueued.
   @exclusivity(unchecked) var isBare = false
   /// How many jobs that were taken out remain in the lane's buffers. The lane's lock protects it.
@@ -65,8 +66,8 @@ package final class Batch: @unchecked Sendable {
   struct Use {
     /// Somebody has asked for the handle and not released it.
     var isHeld = false
-    /// The completion, which is passed the handle, is being called.
-    var isCompleting = false
+    /// The thread that is calling the completion, which is passed the handle; zero for none.
+    var completer: UInt = 0
     var isComplete = false
   }
 
@@ -330,14 +331,14 @@ package final class Batch: @unchecked Sendable {
   }
 
   private func complete() {
-    Engine.withUse(of: self) { $0.isCompleting = true }
+    Engine.withUse(of: self) { $0.completer = inturn_system_thread() }
     let process = ProcessState.current
     onEnd?(self)
     if ProcessState.isForked(since: process) { return }
     lock.withLock { isComplete = true }
     wakeups.advance()
     Engine.withUse(of: self) {
-      $0.isCompleting = false
+      $0.completer = 0
       $0.isComplete = true
     }
     Unmanaged.passUnretained(self).release()
@@ -470,29 +471,5 @@ package final class Batch: @unchecked Sendable {
     return entries[index].end?.pointee.end
   }
 
-  /// Waits until the batch has ended and its completion has returned.
-  package func wait(timeoutNanoseconds: Int64) -> Status {
-    if isCompleteNow { return .ok }
-    if timeoutNanoseconds == 0 { return .timedOut }
-    let lane = Engine.current.pointee.lanes.pointer(at: queue.index)!
-    guard let entry = WaitGraph.enter(.queue(lane)) else {
-      return isCompleteNow ? .ok : .deadlock
-    }
-    setAwaited()
-    defer { WaitGraph.leave(entry) }
-    let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
-    while true {
-      // Loaded before the check, so that no wake-up is missed.
-      let seen = wakeups.pointee.load(ordering: .acquiring)
-      if isCompleteNow { return .ok }
-      guard let rest = limit.remaining else { return .timedOut }
-      wakeups.wait(while: seen, timeoutNanoseconds: rest)
-    }
-  }
-
-  var isAwaited: Bool { hasWaiter.load(ordering: .relaxed) }
-
-  func setAwaited() { hasWaiter.store(true, ordering: .relaxed) }
-
-  private var isCompleteNow: Bool { lock.withLock { isComplete } }
+  var isCompleteNow: Bool { lock.withLock { isComplete } }
 }

@@ -25,7 +25,8 @@ extension Engine {
     let noted = setAwaited(awaited)
     // It may have gone since.
     guard noted == .ok, let told = told(by: awaited, kept) else { return (noted, none) }
-    let need = told.isOf(.queue) ? TaskWait.Need.quiet(told) : .operation(told)
+    let need: TaskWait.Need =
+      awaited.isOf(.batch) ? .batch(awaited) : told.isOf(.queue) ? .quiet(told) : .operation(told)
     let task = TaskWait(
       inside: { withExtendedLifetime(kept) { tokens.compactMap { TaskWait.Holder($0) } } },
       needing: { [need] }, at: .ofWait, ofWorkFrom: origin, awaiting: told)

@@ -38,7 +38,7 @@ extension Engine {
     withObjects { objects in
       let (status, batch) = objects.batches.find(handle)
       guard let batch else { return (status, nil) }
-      let isNamed = batch.use.isHeld || batch.use.isCompleting
+      let isNamed = batch.use.isHeld || batch.use.completer != 0
       return isNamed ? (.ok, batch) : (.stale, nil)
     }
   }

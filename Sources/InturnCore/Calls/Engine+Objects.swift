@@ -146,6 +146,7 @@ extension Engine {
     }
     if handle.isOf(.batch) {
       let (status, batch) = batch(handle)
+      if batch?.isCompleteNow == true { return .alreadyFinished }
       batch?.setAwaited()
       return status
     }

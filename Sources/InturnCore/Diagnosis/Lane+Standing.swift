@@ -94,11 +94,15 @@ struct Standing {
     switch wait.target {
     case .operation: next = WaitGraph.operation(of: wait)
     case .queue(let lane): nextLane = lane
+    case .observers(of: let trail, .told(let number)):
+      nextLane = trail.queuesToTell(number).first.flatMap(Engine.lane)
     case .calls, .observers: break
     case .needs:
       switch WaitGraph.state(of: wait).needs.first {
       case .operation(let handle): next = OperationSlot.Pointer.find(told: handle).1
       case .quiet(let queue), .place(in: let queue, outOf: _): nextLane = Engine.lane(queue)
+      case .batch(let handle):
+        nextLane = Engine.batch(handle).1.flatMap { Engine.lane($0.queue) }
       case .end(of: let holder): nextLane = Lane.Pointer(bitPattern: holder.lane)
       case nil: break
       }

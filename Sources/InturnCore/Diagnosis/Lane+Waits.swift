@@ -43,33 +43,61 @@ extension UnsafeMutablePointer<Lane> {
     // One that runs and is not urgent is asked to give way to an urgent one, and may.
     let mayOvertake =
       slot.plan?.pointee.isUrgent == true && firstRunningSlot?.plan?.pointee.isUrgent != true
-    var places: UInt64 = pointee.machine.traits.contains(.oneAtATime) && !mayOvertake ? 1 : 0
-    if pointee.machine.traits.contains(.limited) {
-      places = isBehindFence ? 1 : UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
-    }
+    let isLimited = pointee.machine.traits.contains(.limited)
+    let places = isLimited && isBehindFence ? 1 : !isLimited && mayOvertake ? 0 : turnPlacesLocked
     let drainers = UInt64(pointee.machine.maximumDrainers(view))
     let names = slot.plan?.pointee.names
     if let names { Engine.current.pointee.names.addAhead(of: names, to: &earlier) }
     addEarlierLocked(of: slot, to: &earlier, &strays)
     pointee.lock.unlock()
-    if takesAllBefore { addPending(before: slot, to: &earlier, reach: reach) }
+    if takesAllBefore { addPending(.before(slot), to: &earlier, strays: &strays, reach: reach) }
     return .turn(places: places, drainers: drainers, isOpen: names != nil)
   }
 
-  /// Adds the pending operations that may wait for others, each with a reference; if `slot` is given,
-  /// only those before it. At most `reach` jobs without slots are looked at under the lock; with slots,
-  /// a sixteenth as many.
+  /// Which of the pending operations are before others.
+  enum Place {
+    /// All of them.
+    case anywhere
+    case before(OperationSlot.Pointer)
+    /// Before the last job without a slot of this batch, or the last that tells changes of this value.
+    case beforeBatch(Batch)
+    case beforeTelling(TrailBase)
+
+    func isBefore(_ job: Job) -> Bool {
+      switch self {
+      case .beforeBatch(let batch): batch.isOf(job)
+      case .beforeTelling(let trail): QueuedCall.tells(trail, job)
+      default: false
+      }
+    }
+  }
+
+  /// Adds the pending operations at a place that may wait for others, each with a reference; `strays`
+  /// are further ones. At most `reach` jobs without slots are looked at under the lock; with slots, a
+  /// sixteenth as many.
+  @inline(never)
   func addPending(
-    before slot: OperationSlot.Pointer?, to result: inout [OperationSlot.Pointer], reach: Int
+    _ place: Place, to result: inout [OperationSlot.Pointer],
+    strays: inout [OperationSlot.Pointer], reach: Int
   ) {
+    var last: OperationSlot.Pointer?
+    // How many are before the last of the jobs.
+    var count: Int?
+    switch place {
+    case .anywhere: break
+    case .before(let slot): last = slot
+    case .beforeBatch, .beforeTelling: count = result.count
+    }
     pointee.lock.lock()
-    defer { pointee.lock.unlock() }
     stopBurstLocked()
     var left = reach
     _ = forEachPendingLocked { job in
       left -= 1
-      guard let other = job.slot else { return left > 0 }
-      if other == slot { left = 0 }
+      guard let other = job.slot else {
+        if place.isBefore(job) { count = result.count }
+        return left > 0
+      }
+      if other == last { left = 0 }
       if left > 0, other.plan != nil, other.loadWord().isPending {
         other.addReference()
         result.append(other)
@@ -77,6 +105,24 @@ extension UnsafeMutablePointer<Lane> {
       left -= 15
       return left > 0
     }
+    pointee.lock.unlock()
+    guard let count else { return }
+    while result.count > count { strays.append(result.removeLast()) }
+  }
+
+  /// What a job without a slot needs; see `Need.turn`.
+  @inline(never)
+  var turn: (places: UInt64, drainers: UInt64) {
+    pointee.lock.lock()
+    defer { pointee.lock.unlock() }
+    return (turnPlacesLocked, UInt64(pointee.machine.maximumDrainers(view)))
+  }
+
+  private var turnPlacesLocked: UInt64 {
+    if pointee.machine.traits.contains(.limited) {
+      return UInt64(pointee.extra.unsafelyUnwrapped.pointee.settings.limit)
+    }
+    return pointee.machine.traits.contains(.oneAtATime) ? 1 : 0
   }
 
   /// Adds the operations that a pending one comes after. As there may be any number, the lock is

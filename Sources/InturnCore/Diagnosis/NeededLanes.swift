@@ -19,7 +19,7 @@ struct NeededLanes {
         if id.bits == 0 { all = nil }
         if let slot = OperationSlot.Pointer.find(told: id).1 { slots.append(slot) }
       // Also what is still to come.
-      case .quiet: all = nil
+      case .quiet, .batch: all = nil
       }
     }
     var next = 0

@@ -175,6 +175,14 @@ extension Batch {
     return batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
   }
 
+  /// Whether a job without a slot is one of its operations. The caller has the lane's lock.
+  func isOf(_ job: Job) -> Bool {
+    if Self.of(job.destroy, job.context)?.toOpaque() == Unmanaged.passUnretained(self).toOpaque() {
+      return true
+    }
+    return job.context == Unmanaged.passUnretained(self).toOpaque()
+  }
+
   static func isBatch(of destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
     of(destroy, context) != nil
   }
@@ -211,6 +219,7 @@ extension WaitGraph.Wait {
       switch needs.first {
       case .operation(let handle): entry.operation = handle
       case .place(in: let queue, outOf: _), .quiet(let queue): entry.queue = queue
+      case .batch(let handle): entry.queue = Engine.batch(handle).1?.queue ?? Handle(bits: 0)
       case .end(of: let holder): entry.queue = Lane.Pointer(bitPattern: holder.lane)!.handleNow
       case nil: break
       }

@@ -44,6 +44,8 @@ package final class TaskWait: @unchecked Sendable {
     case operation(Handle)
     /// The end of everything in a queue.
     case quiet(Handle)
+    /// The end of a batch, and the call of its completion.
+    case batch(Handle)
   }
 
   /// The operations that it is inside of and that keep their places meanwhile; never more than when

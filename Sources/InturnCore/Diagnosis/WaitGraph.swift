@@ -89,12 +89,16 @@ package enum WaitGraph {
     @exclusivity(unchecked) fileprivate var places: [TaskPlace] = []
     /// A task's: the lanes that it needs something of; nil while they are unknown, or may change.
     @exclusivity(unchecked) fileprivate var needs: [TaskPlace]?
+    /// Of what is in the queue that it is for, only this.
+    let batch: Batch?
 
     fileprivate init(
-      _ frames: [CallFrame], _ target: Target, at site: Site, holdsSomething: Bool
+      _ frames: [CallFrame], _ target: Target, of batch: Batch? = nil, at site: Site,
+      holdsSomething: Bool
     ) {
       self.frames = frames
       self.target = target
+      self.batch = batch
       self.holdsSomething = holdsSomething
       thread = inturn_system_thread()
       isOnMainThread = inturn_system_is_main_thread()
@@ -104,6 +108,7 @@ package enum WaitGraph {
     fileprivate init(of task: TaskWait, in lanes: [UInt]) {
       frames = []
       target = .needs(of: task)
+      batch = nil
       thread = 0
       isOnMainThread = false
       holdsSomething = true
@@ -236,12 +241,12 @@ package enum WaitGraph {
   /// Enters a wait; see `Entry.sleeps` for one that `spins` first. Nil, after a report that names the
   /// ring, if it could never end.
   @inline(never)
-  static func enter(_ target: Target, spins: Bool = false) -> Entry? {
+  static func enter(_ target: Target, of batch: Batch? = nil, spins: Bool = false) -> Entry? {
     let storage = Engine.current.pointee.waits
     let frames = CallFrame.all
     let holdsSomething = !frames.isEmpty || mayDrainAlone
     if !holdsSomething && spins { return Entry(later: .ofWait) }
-    let wait = Wait(frames, target, at: .ofWait, holdsSomething: holdsSomething)
+    let wait = Wait(frames, target, of: batch, at: .ofWait, holdsSomething: holdsSomething)
     storage.add(wait)
     if !holdsSomething { return Entry(wait: wait) }
     guard let report = refusal(of: wait) else { return Entry(wait: wait) }

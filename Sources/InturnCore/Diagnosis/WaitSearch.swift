@@ -203,19 +203,20 @@ struct WaitSearch {
       return
     }
     switch wait.target {
-    case .queue(let lane): keepUntilQuiet(node, lane)
+    case .queue(let lane):
+      if let batch = wait.batch { keepUntilOver(node, batch) } else { keepUntilQuiet(node, lane) }
     case .calls(of: let lane): keep(node, by: .inside, lane, places: 1)
     case .operation:
       if let slot = WaitGraph.operation(of: wait) { follow([slot], node) }
     case .observers(of: let trail, let what):
-      var holders: [StuckWaits.Holder] = []
-      for (other, entry) in nodes.enumerated()
-      where entry.wait?.frames.contains(where: { $0.call?.isAwaited(by: what, of: trail) == true })
-        == true
-      {
-        holders.append(.init(wait: other, places: 1))
+      keepByCaller(node, .trail(trail)) {
+        $0.frames.contains { $0.call?.isAwaited(by: what, of: trail) == true }
       }
-      keep(node, by: add(places: 1, holders, .trail(trail)))
+      guard case .told(let number) = what else { break }
+      for queue in trail.queuesToTell(number) {
+        guard let lane = Engine.lane(queue), lane.isOf(queue) else { continue }
+        keepUntilStarted(node, lane, .beforeTelling(trail))
+      }
     case .needs: for need in WaitGraph.state(of: wait).needs { keep(node, by: need) }
     }
   }
@@ -234,6 +235,8 @@ struct WaitSearch {
     case .quiet(let queue):
       guard let lane = Engine.lane(queue), lane.isOf(queue) else { return }
       keepUntilQuiet(node, lane)
+    case .batch(let handle):
+      if let batch = Engine.batch(handle).1 { keepUntilOver(node, batch) }
     }
   }
 
@@ -244,11 +247,64 @@ struct WaitSearch {
     keep(node, by: .place, lane, places: 1)
     keepByHost(node, lane)
     var pending: [OperationSlot.Pointer] = []
-    lane.addPending(before: nil, to: &pending, reach: reach)
+    lane.addPending(.anywhere, to: &pending, strays: &references, reach: reach)
     follow(pending, node)
   }
 
+  /// The calls that these waits are inside of have to return.
+  @inline(never)
+  private mutating func keepByCaller(
+    _ node: Int, _ name: Name, _ isIt: (WaitGraph.Wait) -> Bool
+  ) {
+    var holders: [StuckWaits.Holder] = []
+    for (other, entry) in nodes.enumerated() {
+      if let wait = entry.wait, isIt(wait) { holders.append(.init(wait: other, places: 1)) }
+    }
+    keep(node, by: add(places: 1, holders, name))
+  }
+
+  /// All operations of the batch have to end, and a drainer to call its completion.
+  @inline(never)
+  private mutating func keepUntilOver(_ node: Int, _ batch: Batch) {
+    guard let lane = Engine.lane(batch.queue), lane.isOf(batch.queue),
+      let rest = batch.rest(looks: looks)
+    else { return }
+    references += rest.started
+    if rest.completer != 0 {
+      keepByCaller(node, .lane(lane)) { $0.thread == rest.completer }
+    } else {
+      keepUntilDrained(node, lane, lane.turn.drainers)
+    }
+    if !rest.started.isEmpty { complete(Self.address(lane)) }
+    for slot in rest.started {
+      keep(node, by: .operation, Self.address(slot), places: 1, .lane(lane))
+    }
+    if rest.hasJobs { keepUntilStarted(node, lane, .beforeBatch(batch)) }
+    follow(rest.pending, node)
+  }
+
+  /// Jobs without slots have to be started.
+  @inline(never)
+  private mutating func keepUntilStarted(
+    _ node: Int, _ lane: Lane.Pointer, _ place: Lane.Pointer.Place
+  ) {
+    let (places, drainers) = lane.turn
+    if places > 0 { keep(node, by: .place, lane, places: places) }
+    keepUntilDrained(node, lane, drainers)
+    if lane.isSelective { return }
+    var earlier: [OperationSlot.Pointer] = []
+    lane.addPending(place, to: &earlier, strays: &references, reach: reach)
+    follow(earlier, node)
+  }
+
+  @inline(never)
+  private mutating func keepUntilDrained(_ node: Int, _ lane: Lane.Pointer, _ drainers: UInt64) {
+    keep(node, by: .drainer, lane, places: drainers)
+    keepByHost(node, lane)
+  }
+
   /// Follows what blocks these operations. Takes over a reference to each.
+  @inline(never)
   private mutating func follow(_ slots: [OperationSlot.Pointer], _ node: Int) {
     references += slots
     var open = slots
@@ -269,8 +325,7 @@ struct WaitSearch {
         if lastTurn?.lane == lane && lastTurn?.places == places { break }
         lastTurn = (lane, places)
         if places > 0 { keep(node, by: .place, lane, places: places) }
-        keep(node, by: .drainer, lane, places: drainers)
-        keepByHost(node, lane)
+        keepUntilDrained(node, lane, drainers)
       }
       references += earlier
       for other in earlier where seen.updateValue(0, forKey: Self.address(other)) == nil {

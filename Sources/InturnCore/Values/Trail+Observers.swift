@@ -97,7 +97,7 @@ extension Trail {
     lock.unlock()
     // Delivering what was staged may be up to this thread, further up its stack.
     deliver()
-    return sleep(.observers(of: self, .calls), timeoutNanoseconds) {
+    return sleep(.observers(of: self, .told(number)), timeoutNanoseconds) {
       machine.hasTold(number) ? .ok : nil
     }
   }

@@ -2,7 +2,7 @@
 extension TrailObserver {
   /// A post that enqueues an operation which empties the mailbox. If that operation is cancelled,
   /// another one is enqueued.
-  package static func post(on queue: Handle) -> Post {
+  static func post(on queue: Handle) -> Post {
     { trail, id in
       let call = QueuedCall(
         of: trail, work: { trail.runMail(id) }, onLoss: { trail.postAgain(id) })
@@ -18,7 +18,7 @@ extension TrailObserver {
     let (status, queue) = Engine.createQueue(
       QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
     guard status == .ok else { return (status, nil) }
-    return (.ok, TrailObserver(call: call, post: post(on: queue), ownQueue: queue))
+    return (.ok, TrailObserver(call: call, on: queue, ownsQueue: true))
   }
 }
 
@@ -65,12 +65,23 @@ package final class QueuedCall {
   /// Whether somebody waits for what a job tells. The caller has the lane's lock, under which the job
   /// does not go.
   static func isAwaited(_ function: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
+    of(function, context)?._withUnsafeGuaranteedRef { call in
+      call.trail.map { trail in trail.lock.withLock { trail.isAwaited } } ?? false
+    } ?? false
+  }
+
+  /// Whether a job tells changes of this value. The caller has the lane's lock.
+  static func tells(_ trail: TrailBase, _ job: Job) -> Bool {
+    of(job.destroy, job.context)?._withUnsafeGuaranteedRef { $0.trail === trail } ?? false
+  }
+
+  private static func of(
+    _ function: RawDestroy?, _ context: UnsafeMutableRawPointer?
+  ) -> Unmanaged<QueuedCall>? {
     guard let function, let context,
       unsafeBitCast(function, to: UInt.self) == unsafeBitCast(destroy, to: UInt.self)
-    else { return false }
-    return Unmanaged<QueuedCall>.fromOpaque(context)._withUnsafeGuaranteedRef { call in
-      call.trail.map { trail in trail.lock.withLock { trail.isAwaited } } ?? false
-    }
+    else { return nil }
+    return .fromOpaque(context)
   }
 
   deinit { if !isDone { onLoss() } }

@@ -27,6 +27,15 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
     super.init(word: ValueBits<Value>.areWord ? ValueBits<Value>.word(value) : 0, label: label)
   }
 
+  override func queuesToTell(_ number: UInt64) -> [Handle] {
+    lock.lock()
+    defer { lock.unlock() }
+    return machine.places.compactMap {
+      guard !$0.isGone, $0.hasMail(number) else { return nil }
+      return $0.observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.queue }
+    }
+  }
+
   deinit {
     // Nobody else knows the trail any more, so nobody is delivering.
     for place in machine.places where !place.isGone { release(place) }

@@ -69,5 +69,8 @@ package class TrailBase: @unchecked Sendable {
   @usableFromInline
   static var thisThread: UInt { UInt(inturn_system_thread()) }
 
+  /// The queues that still have to tell somebody of a change up to this one.
+  func queuesToTell(_ number: UInt64) -> [Handle] { [] }
+
   var describedForReports: String { Report.describe(value: label) }
 }

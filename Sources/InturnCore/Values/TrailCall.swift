@@ -69,8 +69,10 @@ package struct TrailCall {
 enum TrailWait {
   /// The call of one observation that is under way.
   case call(UInt64)
-  /// All calls that are under way or still to be made.
+  /// All calls that are under way.
   case calls
+  /// All calls of the changes up to this one, also those that are still to be made.
+  case told(UInt64)
   /// A change in its mailbox, for which it depends on the delivering thread.
   case mail
 }
@@ -81,7 +83,7 @@ extension TrailCall {
     if !isOf(other) { return false }
     switch wait {
     case .call(let id): return observation == id
-    case .calls: return true
+    case .calls, .told: return true
     case .mail: return isInline
     }
   }

@@ -133,12 +133,20 @@ extension TrailMachine {
   package func hasTold(_ number: UInt64) -> Bool {
     if isDelivering ? delivered <= number : !waiting.isEmpty { return false }
     return places.allSatisfy { place in
-      if place.manner.isPulled { return true }
-      // With joined changes, an early one may still have to be told together with a later one.
-      if place.heldOld != nil { return false }
       if place.isRunning && (place.current <= number || place.manner.latest) { return false }
-      guard let first = place.mail.first else { return true }
-      return first.number > number && !place.manner.latest
+      return !place.hasMail(number)
     }
+  }
+}
+
+extension TrailMachine.Place {
+  /// Whether a change up to this one is in its mailbox, to be told by whoever was asked to.
+  @inlinable
+  package func hasMail(_ number: UInt64) -> Bool {
+    if manner.isPulled { return false }
+    // With joined changes, an early one may still have to be told together with a later one.
+    if heldOld != nil { return true }
+    guard let first = mail.first else { return false }
+    return first.number <= number || manner.latest
   }
 }

@@ -12,18 +12,28 @@ package final class TrailObserver<Value> {
   @usableFromInline let call: Call
   @usableFromInline let post: Post?
 
-  /// The queue that calls it, if it owns one.
-  @usableFromInline let ownQueue: Handle?
+  /// The queue that calls it, if one does, and whether it is the observer's own.
+  @usableFromInline let queue: Handle?
+  @usableFromInline let ownsQueue: Bool
 
   @usableFromInline
-  package init(call: @escaping Call, post: Post? = nil, ownQueue: Handle? = nil) {
+  package init(call: @escaping Call, post: Post? = nil) {
     self.call = call
     self.post = post
-    self.ownQueue = ownQueue
+    queue = nil
+    ownsQueue = false
+  }
+
+  /// One that is called on a queue.
+  package init(call: @escaping Call, on queue: Handle, ownsQueue: Bool = false) {
+    self.call = call
+    post = Self.post(on: queue)
+    self.queue = queue
+    self.ownsQueue = ownsQueue
   }
 
   deinit {
-    if let ownQueue { _ = Engine.destroy(queue: ownQueue) }
+    if ownsQueue { _ = Engine.destroy(queue: queue.unsafelyUnwrapped) }
   }
 }
 

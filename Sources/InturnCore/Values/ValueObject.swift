@@ -87,7 +87,7 @@ package struct ObserverCallback: Sendable {
       let (status, _) = Engine.statistics(of: options.queue)
       if status != .ok { return (status, nil) }
       options.manner.hasMailbox = true
-      return (.ok, TrailObserver(call: call, post: TrailObserver.post(on: options.queue)))
+      return (.ok, TrailObserver(call: call, on: options.queue))
     }
     if options.executor.bits != 0 {
       options.manner.hasMailbox = true

@@ -72,8 +72,8 @@ class Batch(NotCopied):
     """Operations of one queue with one completion, made by `Queue.batch`.
 
     The operations continue when this object is dropped.  In a coroutine, ``await batch`` waits for
-    the `BatchEnd`, as `wait` does.  Cancelling the await does not affect the batch.  An await that
-    can never return because the batch waits for the caller is not refused.
+    the `BatchEnd`, as `wait` does.  Cancelling the await does not affect the batch.  One that
+    could never return, as the batch waits for the caller, raises `DeadlockError`.
     """
 
     _handle = 0
