@@ -170,6 +170,9 @@ import Testing
     #expect(
       (grouped.pointee.joins, grouped.pointee.is_following, grouped.pointee.party) == (1, 1, 0))
     #expect(grouped.pointee.owner == address(owner))
+    #expect(owner.add(slot.value) == .ok)
+    #expect(self.read(owner, as: inturn_layout_owner.self).operations == 1)
+    owner.remove(slot.value)
 
     plan.value.initialize(to: OperationPlan())
     (plan.value.pointee.blockers, plan.value.pointee.priority) = (10, -11)
@@ -203,9 +206,6 @@ import Testing
     timer.deallocate()
     let system = read(Clock(isManual: false), as: inturn_layout_clock.self)
     #expect((system.is_manual, system.armed) == (0, 0))
-
-    let owner = Owner(capacity: 0)
-    #expect(read(owner, as: inturn_layout_owner.self).operations == 0)
 
     let batch = Batch(BatchOptions(), queue: Handle(bits: 5), count: 3)!
     let held = read(batch, as: inturn_layout_batch.self)
@@ -362,3 +362,16 @@ import Testing
     #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))
   }
 }
+
+  @Test func `an executor that is drained lies as it is read`() {
+    let executor = HostExecutor(label: "a label that is longer", places: 2)
+    let before = read(executor, as: inturn_layout_host.self)
+    #expect((before.is_main, before.places, before.drainers) == (0, 2, 0))
+    #expect((before.thread, before.executor.label.0 & 0xffff) == (0, 22))
+    #expect(executor.attach(loop: "a loop", data: nil) == .ok)
+    #expect(executor.beginDrain() == .ok)
+    let drained = read(executor, as: inturn_layout_host.self)
+    #expect((drained.thread, drained.drainers) == (UInt64(inturn_system_thread()), 1))
+    executor.endDrain()
+    #expect(executor.detach(loop: "a loop") == .ok)
+  }

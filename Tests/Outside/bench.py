@@ -27,9 +27,10 @@ class Bench:
         self.count = out / "count.so"
         flags = ["-std=c11", "-O1", "-D_DEFAULT_SOURCE", "-Wall", "-Wextra", "-Werror"]
         link = [f"-I{prefix}/include", f"-L{prefix}/lib", f"-Wl,-rpath,{prefix}/lib", "-linturn"]
+        parts = [str(HERE / "process_waits.c"), str(HERE / "process_stalls.c")]
         for made, more in (
             (self.stuck, link),
-            (self.several, [str(HERE / "process_waits.c"), *link]),
+            (self.several, [*parts, *link]),
             (self.tokens, link),
             (self.refuse, ["-shared", "-fPIC"]),
             (self.count, ["-shared", "-fPIC"]),

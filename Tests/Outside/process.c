@@ -8,6 +8,7 @@
  *     process many     100,000 operations that wait for one
  *     process deep     three queues of 5,000 operations, and one after these
  *     process waits    threads and a task that wait inside work
+ *     process drained  executors, one that threads drain, one with a loop
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
@@ -465,6 +466,7 @@ static const struct {
              {"waits", wait_in_work},
              {"untold", leave_an_end_untold},
              {"later", wait_for_what_comes_later},
+             {"drained", wait_for_drainers},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

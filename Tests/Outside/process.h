@@ -28,4 +28,7 @@ void add_plain(inturn_queue queue, inturn_work_fn work, int count);
 void wait_in_work(void);
 void wait_for_what_comes_later(void);
 
+/* See process_stalls.c. */
+void wait_for_drainers(void);
+
 #endif

@@ -120,6 +120,34 @@ def test_the_chain_leads_past_a_wait_for_what_comes_later(bench: Bench) -> None:
         assert "its token has not been finished" in read
 
 
+def whys_of_both(bench: Bench, pid: int) -> dict[str, str]:
+    """Why each queue and operation stands still, by label, which both say in the same words."""
+    limit = time.monotonic() + LIMIT
+    while True:
+        both = what_both_tell(bench, pid)
+        told = re.findall(r'^ *(?:queue|operation) "(.*?)" .*?\bid=(0x\w+)', both[0], re.MULTILINE)
+        whys = [
+            [bench.ask("why", pid, asked, may_read=may)[1:] for _, asked in told]
+            for may in (True, False)
+        ]
+        # A call that was just made may not have returned yet.
+        said = [[tuple(map(without_times, why)) for why in each] for each in whys]
+        if (both[0], said[0]) == (both[1], said[1]):
+            return {label: why for (label, _), (why, _) in zip(told, whys[0], strict=True)}
+        assert time.monotonic() < limit, (both, whys)
+
+
+def test_who_drains_an_executor_is_read(bench: Bench) -> None:
+    with bench.of_sort("drained", INTURN_SOCKET="socket") as it:
+        whys = whys_of_both(bench, it.pid)
+        assert ': nobody is draining its executor "attached".' in whys["paint"]
+        cause = ': who drains its executor "drained" is in a call that has not returned.'
+        assert cause in whys["draw"]
+        dump = bench.answer("dump", it.pid)
+        assert re.search(r'^executor "drained" .* count=\d+ running=2$', dump, re.MULTILINE), dump
+        assert re.search(r'^executor "attached" id=\w+ count=\d+$', dump, re.MULTILINE), dump
+
+
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
     # They have no ids.
     with bench.of_sort("plain", INTURN_SOCKET="socket") as it:

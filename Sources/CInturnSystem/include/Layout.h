@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 9
+#define INTURN_LAYOUT_NUMBER 10
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -168,7 +168,7 @@ struct inturn_layout_host {
   struct inturn_layout_executor executor;
   uint8_t is_main;
   uint32_t places;
-  uint64_t attachment, thread, waker;
+  uint64_t attachment[3], thread, waker;
   uint32_t drainers;
 };
 

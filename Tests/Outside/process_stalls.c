@@ -1,0 +1,59 @@
+/*
+ * process_stalls.c - what stands still for other reasons than a wait in work.
+ *
+ * SPDX-License-Identifier: MIT
+ */
+#include "process.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+static void begin(void *(*body)(void *), void *context) {
+  pthread_t thread;
+  pthread_create(&thread, NULL, body, context);
+}
+
+static void finish(void *context, inturn_token token) {
+  (void)context;
+  inturn_token_finish(token);
+}
+
+static inturn_queue make_at(inturn_executor executor, const char *label) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  options.label = label;
+  options.executor = executor;
+  check(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, &queue));
+  return queue;
+}
+
+static inturn_executor make_host(const char *label, uint32_t threads) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_executor executor;
+  options.label = label;
+  options.host_threads = threads;
+  check(inturn_executor_create(&options, &executor));
+  return executor;
+}
+
+static void *run(void *executor) {
+  check(inturn_executor_run(*(inturn_executor *)executor));
+  return NULL;
+}
+
+/* A loop is attached to one executor, which nobody drains; threads that do not
+   return drain the other. */
+void wait_for_drainers(void) {
+  static inturn_executor drained;
+  inturn_executor attached = make_host("attached", 1);
+  check(inturn_executor_attach(attached, "a loop", &drained));
+  add_named(make_at(attached, "of a loop"), "paint", finish);
+  drained = make_host("drained", 3);
+  begin(run, &drained);
+  begin(run, &drained);
+  inturn_queue busy = make_at(drained, "busy");
+  add_named(busy, "spin", block);
+  add_named(busy, "spin, too", block);
+  await_calls(2);
+  add_named(make_at(drained, "behind"), "draw", finish);
+}
