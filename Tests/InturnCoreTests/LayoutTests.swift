@@ -208,13 +208,20 @@ import Testing
     #expect((system.is_manual, system.armed) == (0, 0))
 
     let batch = Batch(BatchOptions(), queue: Handle(bits: 5), count: 3)!
+    #expect(!batch.withDecision { $0.add(.finished, of: 0) })
+    let isHeld = [BatchEdge(place: 2, after: 0)].withUnsafeBufferPointer { batch.hold($0) }
+    #expect(isHeld)
     let held = read(batch, as: inturn_layout_batch.self)
-    #expect((held.queue, held.count, held.entry_count, held.ended, held.label) == (5, 3, 3, 0, 0))
+    #expect((held.queue, held.count, held.entry_count, held.ended, held.label) == (5, 3, 3, 1, 0))
+    #expect(held.graph != 0 && held.graph == bits(batch.graph))
     let item = BatchItem(work: { _, _ in }, context: nil, destroy: nil)
     let entry = batch.fill(2, with: item)
     let entries = UnsafePointer<inturn_layout_batch_entry>(bitPattern: UInt(held.entries))!
     #expect(bits(entries + 2) == bits(entry))
     #expect(entries[2].batch == address(batch))
+    entry.pointee.slot = OperationSlot.Pointer(bitPattern: 128)
+    #expect(entries[2].slot == 128)
+    entry.pointee.slot = nil
 
     let graph = BatchGraph.Pointer.allocate(capacity: 1)
     defer {
@@ -227,6 +234,9 @@ import Testing
     graph.pointee.next = graph
     let lying = UnsafeRawPointer(graph).assumingMemoryBound(to: inturn_layout_graph.self).pointee
     #expect((lying.held, lying.batch, lying.next) == (1, address(batch), bits(graph)))
+    let starts = UnsafePointer<UInt32>(bitPattern: UInt(lying.starts))!
+    #expect((starts[0], starts[1], starts[3]) == (0, 1, 1))
+    #expect(UnsafePointer<UInt32>(bitPattern: UInt(lying.places))!.pointee == 2)
   }
 
   /// The elements of an array of objects.
@@ -361,7 +371,6 @@ import Testing
     #expect(main.pointee.executor.handle == engine.pointee.mainExecutorHandle.bits)
     #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))
   }
-}
 
   @Test func `an executor that is drained lies as it is read`() {
     let executor = HostExecutor(label: "a label that is longer", places: 2)
@@ -375,3 +384,4 @@ import Testing
     executor.endDrain()
     #expect(executor.detach(loop: "a loop") == .ok)
   }
+}

@@ -9,6 +9,7 @@
  *     process deep     three queues of 5,000 operations, and one after these
  *     process waits    threads and a task that wait inside work
  *     process drained  executors, one that threads drain, one with a loop
+ *     process edges    batches whose operations come after each other
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
@@ -467,6 +468,7 @@ static const struct {
              {"untold", leave_an_end_untold},
              {"later", wait_for_what_comes_later},
              {"drained", wait_for_drainers},
+             {"edges", wait_for_edges},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

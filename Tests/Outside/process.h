@@ -30,5 +30,6 @@ void wait_for_what_comes_later(void);
 
 /* See process_stalls.c. */
 void wait_for_drainers(void);
+void wait_for_edges(void);
 
 #endif

@@ -57,3 +57,32 @@ void wait_for_drainers(void) {
   await_calls(2);
   add_named(make_at(drained, "behind"), "draw", finish);
 }
+
+/* Each operation of a batch comes after the one before it. The first has begun,
+   or waits for a name. */
+void wait_for_edges(void) {
+  inturn_batch_edge edges[] = {{1, 0}, {2, 1}, {3, 1}};
+  inturn_batch_item items[] = {{keep, NULL, NULL},
+                               {finish, NULL, NULL},
+                               {finish, NULL, NULL},
+                               {finish, NULL, NULL}};
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  static const char *const name = "usb";
+  options.operation = &each;
+  options.edges = edges;
+  options.edge_count = 3;
+  each.label = "begun";
+  check(inturn_queue_enqueue_batch(make_named(INTURN_QUEUE_FIFO, "parts"),
+                                   &options, items, 4, NULL));
+  await_calls(1);
+  each.exclusive = &name;
+  each.exclusive_count = 1;
+  each.label = "shoots";
+  check(inturn_queue_enqueue_with(make_named(INTURN_QUEUE_FIFO, "camera"),
+                                  &each, keep, NULL, NULL, NULL));
+  await_calls(2);
+  each.label = "named";
+  check(inturn_queue_enqueue_batch(make_named(INTURN_QUEUE_CONCURRENT, "names"),
+                                   &options, items, 4, NULL));
+}

@@ -148,6 +148,19 @@ def test_who_drains_an_executor_is_read(bench: Bench) -> None:
         assert re.search(r'^executor "attached" id=\w+ count=\d+$', dump, re.MULTILINE), dump
 
 
+def test_the_chain_leads_along_the_edges_of_a_batch(bench: Bench) -> None:
+    with bench.of_sort("edges", INTURN_SOCKET="socket") as it:
+        read, own = (bench.answer("why", it.pid, "begun", may_read=may) for may in (True, False))
+        assert without_times(read) == without_times(own)
+        # From inside, the name also leads on, past what comes between.
+        for whys, cause in ((read, "begun"), (bench.answer("why", it.pid, "named"), "shoots")):
+            chains = [re.findall(r'"(\w+)" \(', why) for why in whys.splitlines()]
+            assert all(chain[-1] == cause for chain in chains), whys
+            lengths = sorted(chain.count(chains[0][0]) for chain in chains)
+            assert lengths == [1, 2, 3, 3], whys
+            assert whys.count("its token has not been finished") == 4
+
+
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
     # They have no ids.
     with bench.of_sort("plain", INTURN_SOCKET="socket") as it:

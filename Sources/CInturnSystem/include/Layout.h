@@ -200,18 +200,22 @@ struct inturn_layout_batch {
   uint64_t entry_count, queue;
   uint32_t site;
   inturn_layout_address label;
+  uint64_t others_unread[9];
+  inturn_layout_address graph;
 };
 
 /// `BatchEntry`: an operation's context is its address.
 struct inturn_layout_batch_entry {
   uint64_t unread[3];
   inturn_layout_address batch;
-  uint64_t also_unread[3];
+  uint64_t token;
+  inturn_layout_address slot, end;
 };
 
-/// `BatchGraph`
+/// `BatchGraph`: what comes after a place is in `places`, from where the start
+/// of that place says to where that of the next one does.
 struct inturn_layout_graph {
-  inturn_layout_address unread[3];
+  inturn_layout_address starts, places, blockers; // of 32-bit numbers
   uint8_t needs_finished;
   uint32_t held;
   uint8_t is_cancelled;

@@ -72,6 +72,8 @@ struct thing {
 enum { NOT_IN_WORK = 1 };
 
 struct picture {
+  struct memory *memory; // that it was read from, with the mark there
+  uint64_t mark;
   struct thing *things; // what follows belongs to it, as in a dump
   size_t count, room;
   int64_t now_ns; // 0 if unknown
@@ -91,12 +93,15 @@ struct picture {
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
                   char fault[256]);
 
+/// The operation of the same batch that a pending one comes after, as it is
+/// now. 0 if none is found.
+uint64_t read_earlier(struct picture *picture, const struct thing *thing);
+
 /// Whether a handle is an operation's.
 bool is_of_operation(uint64_t id);
 
 /// Adds the operation with this id, or that it is not there any more.
-void read_operation(struct memory *memory, uint64_t mark,
-                    struct picture *picture, uint64_t id);
+void read_operation(struct picture *picture, uint64_t id);
 
 void free_picture(struct picture *picture);
 

@@ -447,7 +447,7 @@ static bool takes_missing(void) {
   picture.missing = 0;
   if (picture.most == 0 || !is_of_operation(id))
     return false;
-  read_operation(&memory, mark, &picture, id);
+  read_operation(&picture, id);
   return true;
 }
 

@@ -82,17 +82,30 @@ void take_site(struct reader *reader, uint32_t number, const char **out_file,
 
 bool is_of_operation(uint64_t id) { return id >> 60 == OPERATION; }
 
-void read_operation(struct memory *memory, uint64_t mark,
-                    struct picture *picture, uint64_t id) {
-  struct reader reader = {.memory = memory, .picture = picture};
+static bool read_engine(struct reader *reader, uint64_t mark) {
+  forget_pages(reader->memory);
+  return read_at(reader, mark, &reader->process, sizeof reader->process) &&
+         read_at(reader, reader->process.engine, &reader->engine,
+                 sizeof reader->engine);
+}
+
+uint64_t read_earlier(struct picture *picture, const struct thing *thing) {
+  struct reader reader = {.memory = picture->memory, .picture = picture};
+  slot slot;
+  return read_engine(&reader, picture->mark) &&
+                 name_of(&reader, thing->address) == thing->id &&
+                 read_at(&reader, thing->address, &slot, sizeof slot)
+             ? earlier_in_batch(&reader, &slot)
+             : 0;
+}
+
+void read_operation(struct picture *picture, uint64_t id) {
+  struct reader reader = {.memory = picture->memory, .picture = picture};
   // Found only if the operation does not come after it.
   struct thing *absent = add_thing(picture, "absent");
   absent->id = id;
   absent->is_hidden = true;
-  forget_pages(memory);
-  if (read_at(&reader, mark, &reader.process, sizeof reader.process) &&
-      read_at(&reader, reader.process.engine, &reader.engine,
-              sizeof reader.engine))
+  if (read_engine(&reader, picture->mark))
     add_operation(&reader, id);
   free(picture->places);
   picture->places = NULL;
@@ -101,6 +114,8 @@ void read_operation(struct memory *memory, uint64_t mark,
 bool read_picture(struct memory *memory, uint64_t mark, struct picture *picture,
                   char fault[256]) {
   struct reader reader = {.memory = memory, .picture = picture};
+  picture->memory = memory;
+  picture->mark = mark;
   forget_pages(memory);
   if (!read_at(&reader, mark, &reader.process, sizeof reader.process)) {
     snprintf(fault, 256, "its memory cannot be read");

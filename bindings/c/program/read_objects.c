@@ -137,6 +137,34 @@ static bool read_batch(struct reader *reader, uint64_t address,
   return true;
 }
 
+uint64_t earlier_in_batch(struct reader *reader, const slot *slot) {
+  struct inturn_layout_batch_entry entry;
+  struct inturn_layout_batch batch;
+  struct inturn_layout_graph graph;
+  if (!read_at(reader, slot->context, &entry, sizeof entry) ||
+      !read_at(reader, entry.batch, &batch, sizeof batch) ||
+      !read_at(reader, batch.graph, &graph, sizeof graph) || graph.is_cancelled)
+    return 0;
+  uint64_t node = (slot->context - batch.entries) / sizeof entry;
+  int64_t left = 10000; // as far as the engine looks
+  uint32_t range[2], later;
+  for (uint64_t place = 0; place < node && left > 0; place++) {
+    if (!read_at(reader, graph.starts + 4 * place, range, sizeof range))
+      return 0;
+    for (uint64_t i = range[0]; i < range[1]; i++, left--) {
+      if (!read_at(reader, graph.places + 4 * i, &later, sizeof later))
+        return 0;
+      if (later == node &&
+          read_at(reader, batch.entries + place * sizeof entry, &entry,
+                  sizeof entry) &&
+          entry.slot)
+        return name_of(reader, entry.slot);
+    }
+    left--;
+  }
+  return 0;
+}
+
 // Tables
 
 static void

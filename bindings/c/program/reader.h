@@ -139,6 +139,10 @@ void add_objects(struct reader *reader);
 uint64_t id_at(const struct reader *reader, uint64_t address);
 
 /// Takes a Swift string, cut to the room.
+/// The operation of the same batch that a pending one with a slot comes after,
+/// as far as a short search finds one. 0 if there is none.
+uint64_t earlier_in_batch(struct reader *reader, const slot *slot);
+
 void take_string(struct reader *reader, const uint64_t words[2], char *label,
                  size_t room);
 

@@ -234,6 +234,8 @@ static const char *follow(struct picture *picture, struct chain *chain,
         predicate = "nothing keeps it";
     } else {
       next = earlier(picture, link);
+      if (!next && is(link->cause, "after") && link->batch)
+        next = find_thing(picture, read_earlier(picture, link));
       const struct thing *queue = find_thing(picture, link->queue);
       if (!next && is(link->cause, "after")) {
         if (queue && queue->predicate)
