@@ -10,6 +10,8 @@
  *     process waits    threads and a task that wait inside work
  *     process drained  executors, one that threads drain, one with a loop
  *     process edges    batches whose operations come after each other
+ *     process ends     ends that are not told, or whose callbacks block
+ *     process destroyed  a queue that is destroyed while its work goes on
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
@@ -469,6 +471,8 @@ static const struct {
              {"later", wait_for_what_comes_later},
              {"drained", wait_for_drainers},
              {"edges", wait_for_edges},
+             {"ends", wait_at_ends},
+             {"destroyed", wait_in_destroyed_queue},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

@@ -31,5 +31,7 @@ void wait_for_what_comes_later(void);
 /* See process_stalls.c. */
 void wait_for_drainers(void);
 void wait_for_edges(void);
+void wait_at_ends(void);
+void wait_in_destroyed_queue(void);
 
 #endif

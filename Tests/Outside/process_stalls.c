@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <stddef.h>
 
+static inturn_queue destroyed;
+
 static void begin(void *(*body)(void *), void *context) {
   pthread_t thread;
   pthread_create(&thread, NULL, body, context);
@@ -16,6 +18,25 @@ static void begin(void *(*body)(void *), void *context) {
 static void finish(void *context, inturn_token token) {
   (void)context;
   inturn_token_finish(token);
+}
+
+static void finish_and_block(void *context, inturn_token token) {
+  inturn_token_finish(token);
+  block(context, token);
+}
+
+static void keep_there(void *context, inturn_token token) {
+  *(inturn_token *)context = token;
+}
+
+static void block_at_end(void *context, const inturn_end *end) {
+  (void)end;
+  block(context, (inturn_token){0});
+}
+
+static void block_at_end_of_batch(void *context, const inturn_batch_end *end) {
+  (void)end;
+  block(context, (inturn_token){0});
 }
 
 static inturn_queue make_at(inturn_executor executor, const char *label) {
@@ -85,4 +106,42 @@ void wait_for_edges(void) {
   each.label = "named";
   check(inturn_queue_enqueue_batch(make_named(INTURN_QUEUE_CONCURRENT, "names"),
                                    &options, items, 4, NULL));
+}
+
+/* Queues in which nothing is pending, and whose operations have ended. */
+void wait_at_ends(void) {
+  inturn_operation_options one = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_batch_options all = INTURN_BATCH_OPTIONS_INIT;
+  inturn_batch_item item = {finish, NULL, NULL};
+  static inturn_token token;
+  inturn_executor nobodys = make_host(NULL, 1);
+  one.on_end = block_at_end;
+  check(inturn_queue_enqueue_with(make_named(INTURN_QUEUE_CONCURRENT, "told"),
+                                  &one, finish, NULL, NULL, NULL));
+  all.on_end = block_at_end_of_batch;
+  check(inturn_queue_enqueue_batch(make_named(INTURN_QUEUE_CONCURRENT, "batch"),
+                                   &all, &item, 1, NULL));
+  add_named(make_named(INTURN_QUEUE_FIFO, "in a call"), "ended",
+            finish_and_block);
+  await_calls(3);
+  item = (inturn_batch_item){keep_there, &token, NULL};
+  check(inturn_queue_enqueue_batch(make_at(nobodys, "not told"), NULL, &item, 1,
+                                   NULL));
+  check(inturn_executor_drain(nobodys, 1, NULL));
+  check(inturn_token_finish(token));
+  make_named(INTURN_QUEUE_FIFO, "idle");
+}
+
+static void *destroy(void *context) {
+  (void)context;
+  check(inturn_queue_destroy(destroyed));
+  return NULL;
+}
+
+/* Its destruction begins some time after it is ready. */
+void wait_in_destroyed_queue(void) {
+  destroyed = make_named(INTURN_QUEUE_FIFO, "cache");
+  add_named(destroyed, "evict", block);
+  await_calls(1);
+  begin(destroy, NULL);
 }

@@ -161,6 +161,32 @@ def test_the_chain_leads_along_the_edges_of_a_batch(bench: Bench) -> None:
             assert whys.count("its token has not been finished") == 4
 
 
+def test_queues_in_which_nothing_is_pending_say_why(bench: Bench) -> None:
+    with bench.of_sort("ends", INTURN_SOCKET="socket") as it:
+        whys = whys_of_both(bench, it.pid)
+        assert whys["told"] == 'queue "told": a callback of it has not returned.\n'
+        assert whys["batch"] == 'queue "batch": a callback of it has not returned.\n'
+        assert "it has ended, its call or the destroy callback of" in whys["in a call"]
+        assert whys["not told"] == 'queue "not told": nobody is draining its executor.\n'
+        assert whys["idle"] == ""
+        read, own = (bench.answer("why", it.pid, may_read=may) for may in (True, False))
+        assert without_times(read) == without_times(own)
+        assert read.count("\n") == 4
+
+
+def test_a_queue_that_is_destroyed_is_told_until_nothing_goes_on_in_it(bench: Bench) -> None:
+    with bench.of_sort("destroyed") as it:
+        limit = time.monotonic() + LIMIT
+        while "wait id=" not in (dump := bench.answer("dump", it.pid)):
+            assert time.monotonic() < limit
+        [asked] = re.findall(r'^queue "cache" closed .* id=(0x\w+)', dump, re.MULTILINE)
+        assert re.search(rf"^wait id=\w+ queue={asked}", dump, re.MULTILINE), dump
+        for words in ((), (asked,), ("cache",)):
+            why = bench.answer("why", it.pid, *words)
+            cause = "it has ended, its call or the destroy callback of its context has not returned"
+            assert re.fullmatch(rf'"evict" \(.*\) of queue "cache": .*, {cause}\.\n', why), why
+
+
 def test_a_queue_answers_for_plain_operations(bench: Bench) -> None:
     # They have no ids.
     with bench.of_sort("plain", INTURN_SOCKET="socket") as it:

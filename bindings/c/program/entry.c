@@ -133,8 +133,10 @@ bool ask_about(const struct entry *entry, char id[24]) {
   bool is_queue = strcmp(entry->kind, "queue") == 0;
   bool is_pending = !is_queue && has_word(entry, "pending");
   // Plain operations that are pending have no ids; their queue answers for
-  // them.
-  if (entry->id[0] && (is_pending || (is_queue ? entry->pending > 0 : !id[0])))
+  // them. So it does where none is there, as a callback may not have returned.
+  bool has_others =
+      is_queue ? entry->pending > 0 || entry->running == 0 : !id[0];
+  if (entry->id[0] && (is_pending || has_others))
     copy_text(entry->id, id, 24);
   return is_pending;
 }

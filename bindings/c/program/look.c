@@ -102,8 +102,9 @@ void write_queue(pid_t process, const char *queue, size_t width,
     return;
   snprintf(line, sizeof line, "why %s", id);
   char *why = answer_to(process, line, fault);
-  if (rows > 0)
+  if (why && rows > 0)
     putchar('\n');
-  write_lines(why ? why : fault, width, lines_of_why);
+  if (why)
+    write_lines(why, width, lines_of_why);
   free(why);
 }

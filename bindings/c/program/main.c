@@ -88,8 +88,9 @@ bool is_id(const char *text) {
 }
 
 /// For each queue, the first pending operation that has an id, or else the
-/// queue itself if anything is pending, or else the first running operation;
-/// with a label, all operations that have it or whose queue has it.
+/// queue itself if anything is pending, or else the first running operation, or
+/// else the queue again; with a label, all operations that have it or whose
+/// queue has it.
 static int write_whys(pid_t process, const char *label) {
   char fault[256];
   if (!label)

@@ -465,8 +465,12 @@ static char *answer_of_picture(const char *request, char why[256]) {
       has = write_picture(&picture, request + 5, file);
       snprintf(why, 256, "a dump is text, json, dot or html");
     } else {
-      has = write_reason(&picture, strtoull(request + 4, NULL, 16), file);
-      snprintf(why, 256, "there is no such operation");
+      uint64_t id = strtoull(request + 4, NULL, 16);
+      has = write_reason(&picture, id, file);
+      snprintf(why, 256, "%s",
+               is_of_operation(id) || !find_thing(&picture, id)
+                   ? "there is no such operation"
+                   : "nothing is pending or running");
     }
     if (fclose(file) != 0)
       fail("out of memory");

@@ -25,7 +25,7 @@ bool read_slot(struct queue *queue, uint64_t address, slot *slot) {
     forget_pages(reader->memory);
   return read_at(reader, address, slot, sizeof *slot) &&
          slot->lane == queue->address &&
-         slot->lane_generation == queue->lane.generation &&
+         slot->lane_generation == (queue->lane.generation & ~GONE) &&
          element(reader, &reader->engine.operations, slot->index,
                  sizeof *slot) == address;
 }

@@ -14,6 +14,13 @@ static bool is_empty(struct queue *queue, jobs jobs, uint32_t taken) {
          (chunk.start + taken >= chunk.count && !chunk.next);
 }
 
+/// Whether nothing is pending, running, being called or to be delivered.
+static bool is_quiet(const struct queue *queue) {
+  const lane *lane = &queue->lane;
+  return lane->pending == 0 && lane->running == 0 && lane->active == 0 &&
+         !(lane->flags & HAS_DELIVERIES) && queue->extra.outside == 0;
+}
+
 static uint32_t limit_of(const struct queue *queue) {
   if (queue->lane.traits & ONE_AT_A_TIME)
     return 1;
@@ -124,14 +131,24 @@ static void set_held(struct queue *queue, struct thing *thing) {
   }
 }
 
-/// Why nothing pending starts, decided as `obstacleLocked` does.
+/// Why nothing pending starts, or what keeps the queue from being quiet,
+/// decided as `obstacleLocked` does.
 static void set_cause(struct queue *queue, struct thing *thing) {
   const lane *lane = &queue->lane;
   uint64_t blocked;
   bool awaits_executor = lane->scheduled > 0 && lane->active == 0;
-  if (queue->waiting == 0)
+  if (is_quiet(queue))
     return;
-  if (lane->flags & SUSPENDED) {
+  if (lane->pending == 0) {
+    if (lane->running > 0) {
+      thing->cause = "turn";
+      thing->keeper = queue->oldest;
+    } else {
+      thing->predicate = awaits_executor
+                             ? standing(queue)
+                             : text("a callback of it has not returned");
+    }
+  } else if (lane->flags & SUSPENDED) {
     set_suspended(queue, thing);
   } else if (lane->flags & HELD) {
     set_held(queue, thing);
@@ -178,22 +195,26 @@ static void set_cause(struct queue *queue, struct thing *thing) {
         lane->active > 0
             ? text("a callback of it has not returned")
             : text("the body that its caller runs has not returned");
+  if (queue->waiting == 0)
+    thing->cause = NULL;
 }
 
 bool read_lane(struct queue *queue) {
   struct reader *reader = queue->reader;
   forget_pages(reader->memory);
   if (!read_at(reader, queue->address, &queue->lane, sizeof queue->lane) ||
-      queue->lane.generation == 0 || queue->lane.generation & GONE)
+      queue->lane.generation == 0)
     return false;
   lane *lane = &queue->lane;
-  queue->id = handle(reader, QUEUE, queue->index, lane->generation);
+  queue->id = handle(reader, QUEUE, queue->index, lane->generation & ~GONE);
   if (lane->more > 0 &&
       (!read_at(reader, (uint64_t)lane->more, &queue->extra,
                 sizeof queue->extra) ||
        (queue->extra.order && !read_at(reader, queue->extra.order,
                                        &queue->order, sizeof queue->order))))
     queue->has_changed = true;
+  if (lane->generation & GONE && is_quiet(queue))
+    return false;
   if (lane->first_running &&
       !read_slot(queue, slot_at(queue, lane->first_running), &queue->gate))
     queue->has_changed = true;
@@ -229,10 +250,13 @@ static void add_statistics(struct queue *queue, struct thing *thing) {
   // knowledge. What a burst starts counts as finished until it turns out
   // otherwise.
   if (lane->first_running && !(queue->gate.flags & COUNTED)) {
-    if (is_ended(queue->gate.word))
+    bool is_of_burst = lane->flags & BURSTING;
+    if (is_ended(queue->gate.word)) {
       thing->running -= thing->running > 0;
-    else if (lane->flags & BURSTING)
+      finished += !is_of_burst;
+    } else if (is_of_burst) {
       finished -= finished > 0;
+    }
   }
   thing->ended = finished + extra->failed + extra->cancelled +
                  extra->timed_out + extra->abandoned;

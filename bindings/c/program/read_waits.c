@@ -5,12 +5,9 @@ typedef struct inturn_layout_wait wait;
 
 /// The name of the queue with this address. 0 if there is none.
 static uint64_t queue_at(struct reader *reader, uint64_t address) {
-  lane lane;
-  uint32_t index = index_of(reader, address);
-  return index && read_at(reader, address, &lane, sizeof lane) &&
-                 lane.generation && !(lane.generation & GONE)
-             ? handle(reader, QUEUE, index, lane.generation)
-             : 0;
+  struct queue queue = {
+      .reader = reader, .address = address, .index = index_of(reader, address)};
+  return queue.index && read_lane(&queue) ? queue.id : 0;
 }
 
 /// Takes the queue whose callback a thread is in, and the operation.

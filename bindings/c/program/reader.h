@@ -16,6 +16,7 @@ enum {
   CLOSED = 1 << 0,
   SUSPENDED = 1 << 1,
   HELD = 1 << 2,
+  HAS_DELIVERIES = 1 << 4,
   BURSTING = 1 << 5,
   LANE_WAITED_FOR = 1 << 6,
   HEAD_BLOCKED = 1 << 8,
@@ -58,7 +59,7 @@ enum {
   IS_WAIT_OF_TASK = 4,
 };
 
-/// Set in the generation of a lane whose queue is gone.
+/// Set in the generation of a lane whose queue is gone. Calls of it may go on.
 static const uint32_t GONE = UINT32_C(1) << 31;
 
 /// The bits of a handle that are the generation.
@@ -138,11 +139,11 @@ void add_objects(struct reader *reader);
 /// entry there. 0 if there is none.
 uint64_t id_at(const struct reader *reader, uint64_t address);
 
-/// Takes a Swift string, cut to the room.
 /// The operation of the same batch that a pending one with a slot comes after,
 /// as far as a short search finds one. 0 if there is none.
 uint64_t earlier_in_batch(struct reader *reader, const slot *slot);
 
+/// Takes a Swift string, cut to the room.
 void take_string(struct reader *reader, const uint64_t words[2], char *label,
                  size_t room);
 
@@ -219,7 +220,7 @@ void add_held(struct queue *queue);
 // read_queue.c
 
 /// Reads the queue's own memory, and how far a burst has come. False if it is
-/// gone.
+/// gone, and nothing goes on in it.
 bool read_lane(struct queue *queue);
 
 /// The index of the queue with this address. 0 if there is none.

@@ -269,7 +269,8 @@ static void write_predicate(struct picture *picture, const struct thing *last,
 
 bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   const struct thing *first = find_thing(picture, id);
-  bool is_queue = first && is(first->kind, "queue") && first->pending > 0;
+  bool is_queue = first && is(first->kind, "queue") &&
+                  (first->pending > 0 || first->predicate || first->keeper);
   if (!is_queue &&
       (!first || first->is_hidden || !is(first->kind, "operation")))
     return false;
