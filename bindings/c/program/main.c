@@ -13,7 +13,7 @@ static const char usage[] =
     "usage: inturn ps                     processes that have the library\n"
     "       inturn dump PID [FORMAT]      everything: text, json, dot or html\n"
     "       inturn why PID [ID | LABEL]   what is holding an operation or a\n"
-    "                                     queue up, or each of them\n"
+    "                                     queue up, or each queue\n"
     "       inturn holders PID [ID | LABEL]\n"
     "                                     where copies are of the tokens that\n"
     "                                     operations wait for\n"
