@@ -430,7 +430,7 @@ typedef enum inturn_cause {
 
 /* The end of an operation. Times are nanoseconds of the queue's clock. The
    start is 0 for an operation that never started, such as one that joined
-   another. */
+   another; all are 0 for one of a batch without options of its operations. */
 typedef struct inturn_end {
   uint32_t size; /* sizeof(inturn_end) */
   inturn_outcome outcome;
@@ -1602,8 +1602,9 @@ inturn_status inturn_value_add_double(inturn_value value, double difference,
 /* What an observer is told. */
 typedef enum inturn_change_kind {
   INTURN_CHANGE_SET = 1,     /* the value was changed */
-  INTURN_CHANGE_INITIAL = 2, /* what it holds when the observation begins */
-  INTURN_CHANGE_PRIOR = 3    /* before any observer is told of the change */
+  INTURN_CHANGE_INITIAL = 2, /* what it holds when the observation begins; with
+                                `latest`, or what it holds by then */
+  INTURN_CHANGE_PRIOR = 3    /* a change that is told with SET afterwards */
 } inturn_change_kind;
 
 /* A change of a value. */
@@ -1627,8 +1628,10 @@ typedef void (*inturn_change_fn)(void *INTURN_NULLABLE context,
 typedef struct inturn_observe_options {
   uint32_t size; /* sizeof(inturn_observe_options) */
   bool initial;  /* first of all, is told what the value holds */
-  /* Is told of each change twice: before any observer is, and with the others.
-     The value may hold what comes after both times. Not with `latest`. */
+  /* Is told of each change twice: before any observer is told of it with SET,
+     and with the others. On an executor or queue that is when it is called
+     there, which may be after others were. The value may hold what comes after
+     both times. Not with `latest`. */
   bool prior;
   /* When several changes are due, is told of them as of one. */
   bool latest;
@@ -1720,11 +1723,11 @@ inturn_status inturn_value_destroy(inturn_value value);
    whoever causes it: the thread that enqueues, suspends, cancels or finishes,
    or the one that starts an operation, just before it calls its work. That
    thread calls the observers, under no lock, before its call goes on; what an
-   observer does there takes the time of that thread. While another thread is
-   telling of an earlier change of the same value, that one tells of this one,
-   too, and nobody waits for it: the next operation may then run before its
-   start is told. What changes at one moment is told of one value after the
-   other, and gets into the values at one moment.
+   observer does there takes the time of that thread. Another thread that is
+   telling of a change of the same value, or has made the next one, may tell of
+   this one, too, and nobody waits for it: the call may then go on, and the next
+   operation run, before its change is told. What changes at one moment is told
+   of one value after the other, and gets into the values at one moment.
 
    Each call makes a value of its own. It may outlive what it tells of: it then
    keeps the last state, its observations end when they have been told that, who

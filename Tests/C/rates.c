@@ -133,6 +133,21 @@ static void a_rate_can_be_changed(void) {
   end(&rated);
 }
 
+/* Nor does what has come back of the next start get lost. */
+static void a_rate_that_is_set_again_changes_nothing(void) {
+  rated rated;
+  begin(&rated, INTURN_QUEUE_FIFO, rate_of(1, 100, 1));
+  enqueue(&rated, 5);
+  drain(&rated);
+  for (int i = 1; i <= 50; i++) {
+    CHECK_OK(inturn_clock_advance(rated.clock, 9));
+    CHECK_OK(inturn_queue_set_rate(rated.queue, &(inturn_rate){1, 1, 100}));
+    drain(&rated);
+    CHECK_INT(rated.started, 1 + i / 12); /* at the first look after 100 */
+  }
+  end(&rated);
+}
+
 static void attempts_and_not_segments_are_starts(void) {
   rated rated;
   begin(&rated, INTURN_QUEUE_ACTOR, rate_of(1, SECOND, 1));
@@ -286,7 +301,9 @@ static void one_with_a_condition_starts_once(void) {
 
 PROGRAM(rates, TEST(one_with_a_condition_starts_once),
         TEST(a_rate_holds_in_each_kind_of_queue), TEST(fractions_are_not_lost),
-        TEST(a_rate_can_be_changed), TEST(attempts_and_not_segments_are_starts),
+        TEST(a_rate_can_be_changed),
+        TEST(a_rate_that_is_set_again_changes_nothing),
+        TEST(attempts_and_not_segments_are_starts),
         TEST(a_segment_passes_a_cancelled_attempt),
         TEST(what_a_rate_holds_back_has_no_names),
         TEST(what_is_cancelled_takes_nothing_from_the_bucket),

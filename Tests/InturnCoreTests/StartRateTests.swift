@@ -78,11 +78,32 @@ import Testing
     new.takeOver(from: old, at: 5)
     #expect(new.nextStart <= 5)
     new.take(at: 5)
-    #expect(new.nextStart == 105)
+    #expect(new.nextStart == 56, "half a start has come back, and never more")
     var small = try #require(StartRate(starts: 1, interval: 100, burst: 1))
     small.takeOver(from: old, at: 5)
     #expect(small.nextStart == 105)
     small.takeOver(from: old, at: 21)
     #expect(small.nextStart == 105)
+  }
+
+  @Test func `the same rate taken over at any moment changes nothing`() throws {
+    var random = SeededGenerator(seed: 1)
+    for _ in 0..<10_000 {
+      let starts = UInt32.random(in: 1...9, using: &random)
+      var rate = try #require(
+        StartRate(
+          starts: starts, interval: .random(in: 1...1000, using: &random),
+          burst: .random(in: 0...5, using: &random)))
+      var now: Int64 = 0
+      for _ in 0..<Int.random(in: 1...20, using: &random) {
+        now = max(now, rate.nextStart) + .random(in: 0...50, using: &random)
+        rate.take(at: now)
+      }
+      let next = rate.nextStart
+      let old = rate
+      now += .random(in: 0...100, using: &random)
+      rate.takeOver(from: old, at: now)
+      #expect(rate.nextStart == next || rate.nextStart <= now && next <= now)
+    }
   }
 }

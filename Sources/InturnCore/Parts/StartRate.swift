@@ -38,24 +38,29 @@ package struct StartRate: Equatable, Sendable {
   mutating func take(at now: Int64) {
     // Up to a nanosecond late counts as in time, or the fractions would be lost.
     if full < now - (part > 0 ? 1 : 0) { (full, part) = (now, 0) }
-    add(1)
+    add(interval)
   }
 
-  /// Takes out what was missing under the previous rate, as far as this bucket holds it.
+  /// Takes out what was missing under the previous rate, fractions included, as far as this bucket
+  /// holds it.
   mutating func takeOver(from old: StartRate, at now: Int64) {
     if old.full < now { return }
     let owed = (old.full - now) * Int64(old.starts) + old.part
-    let missing = (owed + old.interval - 1) / old.interval
+    let (missing, rest) = owed.quotientAndRemainder(dividingBy: old.interval)
     (full, part) = (now, 0)
-    add(UInt32(clamping: min(missing, Int64(burst))))
+    if missing >= Int64(burst) { return add(interval * Int64(burst)) }
+    // Never less than before, and less than a start.
+    let fraction = Int64(Double(rest) / Double(old.interval) * Double(interval)) + 1
+    add(interval * missing + (interval == old.interval ? rest : min(fraction, interval)))
   }
 
-  private mutating func add(_ count: UInt32) {
-    let more = time(of: count)
-    part += more.part
+  /// Lets it be full later by this many nanoseconds' `starts`-ths.
+  private mutating func add(_ owed: Int64) {
+    let more = owed.quotientAndRemainder(dividingBy: Int64(starts))
+    part += more.remainder
     let carry: Int64 = part >= Int64(starts) ? 1 : 0
     part -= carry * Int64(starts)
-    let (sum, overflow) = full.addingReportingOverflow(more.whole + carry)
+    let (sum, overflow) = full.addingReportingOverflow(more.quotient + carry)
     full = overflow ? Int64.max : sum
   }
 
