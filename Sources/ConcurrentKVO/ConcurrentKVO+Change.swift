@@ -4,16 +4,30 @@ import Inturn
 extension ConcurrentKVO {
   /// Changes the value with a function of the present one, and returns the function's result.
   ///
-  /// The function is called without a lock and may use the library, including this value. It is
+  /// The function is called without a lock and may use the library, and read this value. It is
   /// called again if another change came in between, so it should have no effect but on its
   /// argument. If it throws, nothing changes.
+  ///
+  /// A change that the function itself makes of this value comes in between, too. If it makes one
+  /// each time, the program stops after 1,000 calls, as there would be no end.
   @inlinable
   public func modify<Result, Failure: Error>(
     _ body: (inout T) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    while true {
+    for _ in 0..<1000 {
       var (value, number) = trail.snapshot
       let result = try body(&value)
+      if replace(value, ifNumber: number) { return result }
+    }
+    // Others have been faster each time, or the function itself.
+    while true {
+      var (value, number) = trail.snapshot
+      trail.beginWatch()
+      let result: Result
+      do {
+        defer { trail.endWatch() }
+        result = try body(&value)
+      }
       if replace(value, ifNumber: number) { return result }
     }
   }

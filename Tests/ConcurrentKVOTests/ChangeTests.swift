@@ -45,6 +45,43 @@ import Testing
     withExtendedLifetime(observation) {}
   }
 
+  @Test func `modify whose function always changes the same value says what to do instead`() async {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+      let value = ConcurrentKVO(0)
+      value.modify { $0 += value.exchange(7) }
+    }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Change its argument instead"))
+  }
+
+  @Test func `modify goes on however often other threads change the value`() {
+    let value = ConcurrentKVO(0)
+    var calls = 0
+    value.modify { number in
+      calls += 1
+      let call = calls
+      if call <= 1100 { TestThread { value.value = call }.join() }
+      number += 1
+    }
+    #expect(calls == 1101)
+    #expect(value.value == 1101)
+  }
+
+  @Test func `modify that throws after many calls leaves the value to be changed`() {
+    let value = ConcurrentKVO(0)
+    var calls = 0
+    #expect(throws: Refused.self) {
+      try value.modify { (number: inout Int) throws(Refused) in
+        calls += 1
+        if calls == 1100 { throw Refused() }
+        let call = calls
+        TestThread { value.value = call }.join()
+      }
+    }
+    value.value += 1
+    #expect(value.value == 1100)
+  }
+
   @Test func `compareExchange changes an equal value only`() {
     let value = ConcurrentKVO("a")
     #expect(value.compareExchange(expected: "b", desired: "c") == (false, "a"))
@@ -99,11 +136,13 @@ import Testing
   }
 
   @Test func `setting a value inside its own change in place says what to do instead`() async {
-    await #expect(processExitsWith: .failure) {
+    let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let value = ConcurrentKVO(0)
       func change(_ number: inout Int) { value.value = 1 }
       change(&value.value)
     }
+    let message = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+    #expect(message.contains("Call `f` first, and use its result"))
   }
 
   final class Model {

@@ -1,5 +1,7 @@
-import ConcurrentKVO
 import Testing
+
+@testable import ConcurrentKVO
+@testable import InturnCore
 
 #if canImport(Darwin)
   import Darwin
@@ -22,5 +24,19 @@ struct InPlaceTests {
     inParallel(2) { _ in value.value += 1 }
     changer.join()
     #expect(value.value == 3)
+  }
+
+  @Test func `who sleeps until a change in place is over is not held up by one that watches`() {
+    for _ in 0..<100 {
+      let trail = ConcurrentKVO(0).trail
+      let copy = trail.beginInPlace()
+      let other = TestThread("the change") { trail.set(trail.value + 10) }
+      while !trail.lock.withLock({ trail.isAwaited }) { sched_yield() }
+      _ = trail.endInPlace(copy + 1, delivers: true)
+      trail.beginWatch()
+      other.join()
+      trail.endWatch()
+      trail.set(trail.value + 100)
+    }
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 package class TrailBase: @unchecked Sendable {
   // Safe to share: see `Trail`.
 
-  /// Protects the value, its machine, `isAwaited` and `holder`.
+  /// Protects the value, its machine, `isAwaited`, `holder` and `holderOnlyWatches`.
   @usableFromInline final let lock = BriefLock()
   /// The bits of a value of one word at most. Written under the lock, with releasing order; read
   /// without the lock, with acquiring order.
@@ -20,6 +20,8 @@ package class TrailBase: @unchecked Sendable {
 
   /// The thread that is changing the value in place, see `beginInPlace`; zero for none.
   @exclusivity(unchecked) @usableFromInline final var holder: UInt = 0
+  /// Whether the holder is to change nothing, and holds nobody else up: see `beginWatch`.
+  @exclusivity(unchecked) final var holderOnlyWatches = false
 
   @usableFromInline
   init(word: UInt64, label: String?) {
@@ -46,12 +48,19 @@ package class TrailBase: @unchecked Sendable {
   @usableFromInline
   final func waitForHolderLocked() {
     precondition(
-      holder != Self.thisThread,
+      holderOnlyWatches || holder != Self.thisThread,
       "A value cannot be changed in the middle of a change in place of its own, such as that of"
-        + " `value += f()`, where `f` sets the value. Use `modify`, or set it before or after.")
+        + " `value += f()`, where `f` sets the value. Call `f` first, and use its result.")
     // It usually takes only a moment.
     var backoff = Backoff()
     while holder != 0 {
+      if holderOnlyWatches {
+        precondition(
+          holder != Self.thisThread,
+          "A function given to `modify` sets the value itself each time, so that `modify` never ends."
+            + " Change its argument instead, or set the value before or after.")
+        return endWatchLocked()
+      }
       if backoff.isShort {
         lock.unlock()
         backoff.pause()
@@ -65,6 +74,20 @@ package class TrailBase: @unchecked Sendable {
       lock.lock()
     }
   }
+
+  /// From now on, a change by this thread stops the program, until `endWatch` or a change by another
+  /// thread. Not if the value is being changed in place, or watched already.
+  @usableFromInline
+  package final func beginWatch() {
+    lock.withLock { if holder == 0 { (holder, holderOnlyWatches) = (Self.thisThread, true) } }
+  }
+
+  @usableFromInline
+  package final func endWatch() {
+    lock.withLock { if holderOnlyWatches && holder == Self.thisThread { endWatchLocked() } }
+  }
+
+  private final func endWatchLocked() { (holder, holderOnlyWatches) = (0, false) }
 
   @usableFromInline
   static var thisThread: UInt { UInt(inturn_system_thread()) }
