@@ -53,6 +53,19 @@ extension ConcurrentKVO {
     }
   }
 
+  /// The same, with an observer of the main actor, which may use what belongs to that.
+  ///
+  ///     price.observe(.latest, on: MainActor.shared) { change in label.text = "\(change.new)" }
+  @inlinable
+  public func observe(
+    _ options: ObservationOptions = [], on actor: MainActor,
+    calling observer: @escaping @Sendable @MainActor (ValueChange<T>) -> Void
+  ) -> ValueObservation where T: Sendable {
+    observe(options, on: .actor(actor)) { change in
+      MainActor.assumeIsolated { observer(change) }
+    }
+  }
+
   /// Waits until every change made so far has been told to every observer, and then returns true.
   /// Readers of sequences are not waited for.
   ///

@@ -36,6 +36,18 @@ import Testing
     withExtendedLifetime(observations) {}
   }
 
+  @MainActor final class Label { var text = "" }
+
+  @Test @MainActor func `on the main actor, a state's observer uses what belongs to that`() async {
+    let (queue, label) = (FIFOQueue(), Label())
+    let observation = queue.states.isSuspended.observe(on: MainActor.shared) { change in
+      label.text = change.new ? "suspended" : ""
+    }
+    queue.suspend()
+    await eventually("it is told") { await label.text == "suspended" }
+    withExtendedLifetime(observation) {}
+  }
+
   @Test func `an operation says why it has not ended`() async throws {
     let queue = FIFOQueue(name: "uploads")
     let line = #line + 1

@@ -52,6 +52,23 @@ import Testing
     #expect(Engine.destroy(queue: queue) == .ok)
   }
 
+  @MainActor final class Label { var text = "" }
+
+  @Test @MainActor func `on the main actor, an observer uses what belongs to that`() async {
+    let (value, label) = (ConcurrentKVO(0), Label())
+    let (told, toldWithActor) = (Gate("the change"), Gate("the change, with the actor"))
+    // As in the guide.
+    let observation = value.observe(.latest, on: MainActor.shared) { change in
+      label.text = "\(change.new)"
+      told.pass()
+    }
+    let another = value.observe(on: MainActor.shared) { _, _ in toldWithActor.pass() }
+    value.value = 105
+    while told.passed == 0 || toldWithActor.passed == 0 { await Task.yield() }
+    #expect(label.text == "105")
+    withExtendedLifetime((observation, another)) {}
+  }
+
   @Test func `on an actor, an observer is isolated to it and told everything in order`() async {
     let value = ConcurrentKVO(0)
     let place = Place()
