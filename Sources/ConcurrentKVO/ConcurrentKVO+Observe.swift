@@ -105,7 +105,8 @@ extension ConcurrentKVO where T: Sendable {
   /// The present value and each new one, until the value is gone or the reading task is cancelled.
   ///
   /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
-  ///   With room for one, changes are joined, so there is no gap between them.
+  ///   With `.bufferingNewest(1)`, changes are joined, so there is no gap between them. With other
+  ///   limits, what a slow reader has no room for is missing.
   public func values(
     buffering policy: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded
   ) -> AsyncStream<T> { trail.values(buffering: policy) }

@@ -41,6 +41,7 @@ import Testing
     }
     #expect(await kept(.unbounded) == [">0", "0>1", "1>2", "2>3", "3>4", "4>5"])
     #expect(await kept(.bufferingNewest(1)) == [">5"])
+    #expect(await kept(.bufferingOldest(1)) == [">0"])
     #expect(await kept(.bufferingOldest(2)) == [">0", "0>1"])
     #expect(await kept(.bufferingNewest(2)) == ["3>4", "4>5"])
   }

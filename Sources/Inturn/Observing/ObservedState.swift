@@ -127,7 +127,7 @@ public final class ObservedState<T: Sendable>: Sendable {
   /// The present state and each new one, until it will not change any more.
   ///
   /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
-  ///   With room for one, changes are joined, and only those in between are lost.
+  ///   With `.bufferingNewest(1)`, changes are joined, and only those in between are lost.
   public func values(
     buffering policy: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded
   ) -> AsyncStream<T> { trail.values(buffering: policy) }
