@@ -22,7 +22,9 @@ import Inturn
 /// in answer to their own changes are reported after 1,000 times in a row. Use
 /// ``drain(timeout:fileID:line:)`` to wait until everybody has been told.
 ///
-/// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is done.
+/// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is done. It must
+/// not suspend, as `await f(&price.value)` may: a change that its thread makes meanwhile stops the
+/// program.
 ///
 /// It is also a property wrapper: with `@ConcurrentKVO var price = 100`, the value is `price` and
 /// this object is `$price`.

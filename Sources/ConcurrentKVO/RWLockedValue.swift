@@ -34,7 +34,9 @@ public final class RWLockedValue<T: ~Copyable> {
 }
 
 extension RWLockedValue {
-  /// The value. A change in place, such as `value += 1`, is atomic.
+  /// The value. A change in place, such as `value += 1`, is atomic. It must not suspend, as
+  /// `await f(&number.value)` may: who uses the value meanwhile blocks a thread that the task may need
+  /// to go on.
   public var value: T {
     get {
       lock.lockForReading()
