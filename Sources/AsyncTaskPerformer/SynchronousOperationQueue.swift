@@ -98,8 +98,8 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// Executes a list of operations and calls a completion once.
   ///
   /// The completion is called with
-  /// - the value that was reported last, when all operations have ended: that of the operation that
-  ///   ended last among those that reported one;
+  /// - the value that was reported last, when all operations have ended, in whatever order they
+  ///   ended;
   /// - the first error that an operation reports or fails with, at once; the rest of this list is
   ///   cancelled, other lists are not affected. An operation whose token was lost fails its list
   ///   with `QueueError.ended`, one in a ring of dependencies with `QueueError.deadlock`;

@@ -23,6 +23,27 @@ import Testing
     }
   }
 
+  @Test func `the value reported last counts, whichever operation ends last`() async throws {
+    let queue = SynchronousOperationQueue(
+      defaultValue: -1, type: .concurrent(maxConcurrentOperations: 2))
+    let reported = Signal()
+    let second = Member { member in
+      Task {
+        #expect(await reported.wait())
+        member.report(2)
+      }
+    }
+    let first = Member { member in
+      member.completion?(1, nil)
+      reported.raise()
+      Task {
+        #expect(await second.waitForEnd() == .finished)
+        member.finish()
+      }
+    }
+    #expect(try await queue.execute([first, second]) == 2)
+  }
+
   @Test @MainActor func `lists of one actor's tasks begin in the order of their calls`()
     async throws
   {
