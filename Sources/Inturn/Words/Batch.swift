@@ -4,7 +4,7 @@ import InturnCore
 ///
 ///     let pages = urls.map { url in queue.enqueueTask { try await load(url) } }
 ///     let batch = Batch.firstError(pages)
-///     guard await batch.waitForEnd() == .finished else { return showThatItFailed() }
+///     guard try await batch.waitForEnd() == .finished else { return showThatItFailed() }
 ///
 /// The queues run the operations like any others; the batch takes care of the end. Dependencies
 /// within it are set by the operations' `after`. The batch need not be kept: it goes on by itself.
