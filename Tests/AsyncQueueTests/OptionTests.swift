@@ -310,7 +310,9 @@ import Testing
       do {
         _ = try await refused.value
         Issue.record("it gave a value")
-      } catch QueueError.unsupported {}
+      } catch QueueError.unsupported(let text) {
+        #expect(text.contains("OperationOptions says which queues have"))
+      }
     }
     queue.close()
     #expect(enqueue(.init()) { 1 }.end == .refused(.closed))

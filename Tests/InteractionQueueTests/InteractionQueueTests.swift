@@ -295,6 +295,14 @@ import Testing
     await second.finish()
   }
 
+  @Test func `what an interaction queue cannot do is refused with what is true of it`() {
+    let shown = Stage().show("barrier", .with { $0.isBarrier = true })
+    #expect(shown.interaction.end == .refused(.unsupported))
+    let text = "\(shown.interaction.end?.error ?? QueueError.noValue)"
+    // It has priorities and urgent interactions.
+    #expect(text.contains("OperationOptions says which queues have"))
+  }
+
   @Test func `an interaction added after close or to a full queue has ended`() async {
     let full = Stage(capacity: 1)
     full.show("first")

@@ -14,7 +14,7 @@ public struct OperationOptions: Sendable {
   /// asked to give way: see ``FinishToken/onPreempt(_:)``. For interaction queues.
   public var isUrgent = false
   /// It starts when everything enqueued before it has ended, and nothing enqueued later starts
-  /// before it has ended. For concurrent queues; on others this is always so.
+  /// before it has ended. For concurrent queues; all operations of a FIFO queue do so anyway.
   public var isBarrier = false
   /// Operations, of any queue, that have to end before this one starts. As they exist before it,
   /// they form no ring by themselves; one that a wait inside an operation would close is refused.

@@ -54,7 +54,8 @@ extension QueueError {
     case .stale: self = .ownerGone
     case .unsupported:
       self = .unsupported(
-        "This kind of queue has no priorities, barriers or urgent operations: see OperationOptions."
+        "This kind of queue has no such option: OperationOptions says which queues have priorities,"
+          + " barriers and urgent operations."
       )
     default: fatalError("Inturn: a queue gave status \(status.rawValue)")
     }
