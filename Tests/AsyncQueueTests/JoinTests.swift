@@ -29,7 +29,10 @@ import Testing
     gate.open()
     for operation in [first, second, third] { #expect(try await operation.value == 5) }
     #expect(try await behind.value == 6)
-    #expect(second.end == .finished && ran.value == 0)
+    #expect(first.end == .finished && ran.value == 0)
+    for operation in [second, third] {
+      #expect(operation.end?.outcome == .finished && operation.end?.cause == .joined)
+    }
     await queue.drained()
     #expect(queue.statistics.finished == 4)
     #expect(try await enqueue(Self.joining) { 7 }.value == 7)
@@ -45,8 +48,21 @@ import Testing
     for operation in [failing, second] {
       await #expect(throws: OptionTests.Refusal(number: 3)) { try await operation.value }
     }
+    #expect(failing.end?.cause == nil && second.end?.cause == .joined)
     await queue.drained()
     #expect(queue.statistics.failed == 2)
+  }
+
+  @Test(arguments: Kind.all)
+  func `one that has joined has the other's outcome, but a cause of its own`(kind: Kind) async {
+    let (queue, enqueue) = kind.make(nil)
+    queue.suspend()
+    let first = enqueue(.with { ($0.key, $0.condition) = ("k", { .cancelled }) }) { 1 }
+    let second = enqueue(Self.joining) { 2 }
+    queue.resume()
+    #expect(await first.waitForEnd() == .cancelled(.condition))
+    #expect(await second.waitForEnd() == .cancelled(.joined))
+    await queue.drained()
   }
 
   @Test(arguments: Kind.all)
@@ -110,7 +126,7 @@ import Testing
       ) { 1 }
     }
     queue.resume()
-    for operation in operations { #expect(await operation.waitForEnd() == .finished) }
+    for operation in operations { #expect(await operation.waitForEnd().isFinished) }
     var told: [String] = []
     for await event in events {
       let name = event.operation?.label.map { String($0.prefix(1)) } ?? ""
@@ -118,12 +134,13 @@ import Testing
       case .enqueued: told.append("enqueued " + name)
       case .joined: told.append("joined " + name)
       case .started: told.append("started " + name)
-      case .ended(_, .finished): told.append("ended " + name)
+      case .ended(_, let end) where end.isFinished:
+        told.append("ended \(name)" + (end.cause.map { ", \($0)" } ?? ""))
       default: continue
       }
       if told.count == 5 { break }
     }
-    #expect(told == ["enqueued a", "joined b", "started a", "ended a", "ended b"])
+    #expect(told == ["enqueued a", "joined b", "started a", "ended a", "ended b, joined"])
   }
 
   @Test func `in the caller's task there is nothing to join with`() async throws {

@@ -144,8 +144,8 @@ import Testing
     var told: [String] = []
     while let event = await events.next(), event != .idle { told.append(event.text) }
     let expected = [
-      "enqueued 1", "joined 2", "enqueued 3", "started 1", "ended 1 finished", "ended 2 finished",
-      "started 3", "ended 3 finished (skipped)",
+      "enqueued 1", "joined 2", "enqueued 3", "started 1", "ended 1 finished",
+      "ended 2 finished (joined)", "started 3", "ended 3 finished (skipped)",
     ]
     #expect(told == expected)
   }

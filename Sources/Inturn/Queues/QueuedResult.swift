@@ -16,7 +16,9 @@ public final class QueuedResult<Value: Sendable>: QueuedOperation, @unchecked Se
     get async throws {
       let end = try await endUnlessDeadlock(at: .unknown)
       if let error = end.error { throw error }
-      guard end == .finished else { throw QueueError.ended(end) }
+      guard end == .finished || end == OperationEnd(.finished, .joined) else {
+        throw QueueError.ended(end)
+      }
       guard let box = outcomeBox as? ValueBox<Value> else { throw QueueError.noValue }
       return box.value
     }

@@ -35,6 +35,8 @@ public struct OperationEnd: Sendable {
     case resolved
     /// Its owner has gone away.
     case owner
+    /// It had joined another operation, and ended when that did, with the same outcome.
+    case joined
     /// Its queue is gone.
     case queueReleased
     /// It did not start in time.
@@ -87,7 +89,8 @@ public struct OperationEnd: Sendable {
   /// Its queue did not accept it, for this cause.
   public static func refused(_ cause: Cause) -> OperationEnd { OperationEnd(.refused, cause) }
 
-  /// Whether it finished, by its work or because that was not needed.
+  /// Whether it finished: by its work, by that of the operation that it had joined, or because that
+  /// was not needed.
   public var isFinished: Bool { outcome == .finished }
 }
 
@@ -149,8 +152,8 @@ extension OperationEnd.Cause {
     case .condition: self = .condition
     case .resolved: self = .resolved
     case .owner: self = .owner
-    case .none, .request, .joined:
-      // A joined end has the other operation's outcome.
+    case .joined: self = .joined
+    case .none, .request:
       if outcome != .cancelled { return nil }
       self = .request
     }

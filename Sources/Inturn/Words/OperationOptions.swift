@@ -40,9 +40,9 @@ public struct OperationOptions: Sendable {
   /// ``WorkQueue/resolve(key:)``.
   public var key: String?
   /// Joins an operation with the same key that has not ended, if the queue has one: its work is not
-  /// called, and it ends when that operation ends, in the same way and with the same value. If that
-  /// operation is cancelled by its own caller, owner or grace time, the first one that has joined
-  /// it stands in for it.
+  /// called, and it ends when that operation ends, with the same outcome and the same value or
+  /// error; its cause is ``OperationEnd/Cause/joined``. If that operation is cancelled by its own
+  /// caller, owner or grace time, the first one that has joined it stands in for it.
   public var joins = false
   /// The owner: when the owner goes away, the operation is cancelled.
   public var owner: Owner?

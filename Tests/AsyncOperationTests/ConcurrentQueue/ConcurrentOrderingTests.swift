@@ -350,6 +350,7 @@ import Testing
     gate.open()
     for operation in operations { #expect(try await operation.value == 0) }
     #expect(calls.value == 1)
+    #expect(operations.map(\.end?.cause) == [nil] + Array(repeating: .joined, count: 4))
   }
 
   @Test func `those that have joined one that fails get its error`() async throws {

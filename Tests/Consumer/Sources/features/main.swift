@@ -215,7 +215,8 @@ let features: [(name: String, use: Use)] = [
       }
       if second.isRefused { return false }
       it.gate.open()
-      return await second.waitForEnd() == .finished && it.trace.text == "a"
+      let end = await second.waitForEnd()
+      return end.isFinished && end.cause == .joined && it.trace.text == "a"
     }
   ),
   (
