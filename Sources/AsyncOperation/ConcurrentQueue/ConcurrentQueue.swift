@@ -21,7 +21,8 @@ import Inturn
 /// **Threads.** All members may be used from any thread. No closure is called under a lock.
 ///
 /// **Ownership.** A released queue accepts no more operations and goes on with those that it has.
-/// If it is suspended at that point, they are cancelled, as nobody could resume it any more.
+/// If it is suspended at that point, they are cancelled, as nobody could resume it any more, with
+/// the cause `OperationEnd.Cause.queueReleased`.
 ///
 /// **Deadlock.** A wait inside an operation, or a child task of it, is refused if it could never
 /// end: for an operation that depends on this one, or for one without a place because all places
@@ -51,7 +52,7 @@ public final class ConcurrentQueue: WorkQueue, EngineQueue {
   deinit {
     let engine = engine
     _ = Engine.close(engine.handle)
-    if statistics.suspends > 0 { cancelAll() }
+    if statistics.suspends > 0 { _ = Engine.cancelAll(engine.handle, cause: .destroyed) }
     // The queue may be released last by one of its own calls, so another thread destroys it.
     let status = Engine.whenQuiet(engine.handle) {
       DispatchQueue.global().async {

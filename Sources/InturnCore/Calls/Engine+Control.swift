@@ -150,9 +150,11 @@ extension Engine {
 
   // MARK: Cancelling
 
-  package static func cancelAll(_ queue: Handle, areRunningAsked: Bool = true) -> Status {
+  package static func cancelAll(
+    _ queue: Handle, areRunningAsked: Bool = true, cause: Cause = .request
+  ) -> Status {
     withLocked(queue) { lane, outbox in
-      lane.cancelAllLocked(areRunningAsked: areRunningAsked, &outbox)
+      lane.cancelAllLocked(areRunningAsked: areRunningAsked, cause: cause, &outbox)
       return .ok
     }
   }

@@ -54,14 +54,16 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  func cancelAllLocked(areRunningAsked: Bool, _ outbox: inout Outbox) {
+  func cancelAllLocked(
+    areRunningAsked: Bool, cause: Cause = .request, _ outbox: inout Outbox
+  ) {
     // Keeps the lane from being cleared away while the lock is released in between.
     needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
     if areRunningAsked {
-      forEachRunningLocked { _ = requestCancelLocked($0, .request, &outbox) }
+      forEachRunningLocked { _ = requestCancelLocked($0, cause, &outbox) }
     }
-    cancelPendingLocked(.request, &outbox)
+    cancelPendingLocked(cause, &outbox)
     needExtra().pointee.quiet.outside -= 1
   }
 

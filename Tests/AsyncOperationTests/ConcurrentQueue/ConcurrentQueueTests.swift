@@ -314,10 +314,15 @@ import Testing
 
   @Test func `a suspended queue that is let go of cancels what it has`() async throws {
     var stage: QueueStage? = QueueStage()
+    let running = stage!.hold("running")
+    #expect(await running.hasStarted())
     stage!.queue.suspend()
-    let operation = stage!.note("never")
+    let pending = stage!.note("never")
     stage = nil
-    #expect(await operation.endInTime() == "cancelled(request)")
+    #expect(await pending.endInTime() == "cancelled(queueReleased)")
+    #expect(running.token.isCancelled)
+    running.token.cancel()
+    #expect(await running.operation.endInTime() == "cancelled(queueReleased)")
   }
 
   @Test func `a queue may be let go of by its own operation`() async throws {
