@@ -1302,7 +1302,8 @@ inturn_status inturn_owner_destroy(inturn_owner owner);
 typedef enum inturn_batch_policy {
   /* Never; of those that did not finish, the first in the list. */
   INTURN_BATCH_ALL = 0,
-  /* As soon as one ends otherwise than finished; that one. */
+  /* As soon as one ends otherwise than finished; that one. The work of those
+     that start after that is not called. */
   INTURN_BATCH_FIRST_ERROR = 1,
   /* Never; none. (After inturn_batch_cancel: the first that then ended as
      cancelled.) */

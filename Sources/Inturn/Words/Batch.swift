@@ -12,7 +12,8 @@ import InturnCore
 ///
 /// Its operations are enqueued before the batch is created, one by one: others may come between
 /// them, and some may have ended by then. To keep them together, or to make the policy apply from
-/// the start, suspend the queue meanwhile.
+/// the start, suspend the queue meanwhile. The batch is told of each end like any other caller: in a
+/// concurrent queue, what comes next may start before it is cancelled.
 public final class Batch: @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
 

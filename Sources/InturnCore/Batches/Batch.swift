@@ -48,6 +48,10 @@ package final class Batch: @unchecked Sendable {
   /// canceller sets this and then looks for tokens, while a starter stores its token and then looks
   /// here. So at least one of them sees the other.
   private let isStopped = Atomic<Bool>(false)
+  /// Whether the first operation that does not finish stops the rest, and whether one has. Set before
+  /// its place is free, so that what gets the place gives up. Relaxed: both are under the lane's lock.
+  private let stopsAtFailure: Bool
+  private let hasFailed = Atomic<Bool>(false)
   /// Changes when the batch is complete; threads that wait for that sleep on it.
   let wakeups = WakeWord.make()
   /// Whether somebody waits, or once waited, for completion. Relaxed: only a report depends on it.
@@ -80,6 +84,7 @@ package final class Batch: @unchecked Sendable {
     site = options.site
     label = options.operation?.label?.copied()
     onEnd = options.onEnd
+    stopsAtFailure = options.policy == .firstError
     condition = options.operation?.condition
     decide = options.operation?.retry?.decide
     decision = BatchDecision(policy: options.policy, count: count, enough: options.enough)
@@ -140,11 +145,24 @@ package final class Batch: @unchecked Sendable {
     if entry.pointee.token.load(ordering: .relaxed) != token {
       entry.pointee.token.store(token, ordering: .sequentiallyConsistent)
     }
-    if entry.pointee.slot == nil && entry.pointee.batch.takeUnretainedValue().isStoppedNow {
+    let batch = entry.pointee.batch.takeUnretainedValue()
+    let (slot, hasFailed) = (entry.pointee.slot, batch.hasFailed.load(ordering: .relaxed))
+    if hasFailed || (slot == nil && batch.isStoppedNow) {
+      if let slot { _ = slot.lane.cancel(slot, generation: nil) }
       _ = Engine.end(Handle(bits: token), as: .cancelled)
     } else {
       entry.pointee.item.work(entry.pointee.item.context, token)
     }
+  }
+
+  /// An operation ends otherwise than finished, and still has its place. Its lane is locked.
+  static func noteFailureLocked(_ slot: OperationSlot.Pointer) {
+    guard let destroy = slot.pointee.destroy, isDestroy(destroy) else { return }
+    of(Job(context: slot.pointee.context, destroy: destroy)).noteFailure()
+  }
+
+  private func noteFailure() {
+    if stopsAtFailure { hasFailed.store(true, ordering: .relaxed) }
   }
 
   /// Records the token of an operation that is about to start, under its lane's lock: a canceller
@@ -323,7 +341,8 @@ package final class Batch: @unchecked Sendable {
     // The slot may still contain data of an earlier operation.
     if !word.contains(.cutOff) {
       let isRequested =
-        end.end.outcome == .cancelled && (word.contains(.cancelRequested) || isStoppedNow)
+        end.end.outcome == .cancelled
+        && (word.contains(.cancelRequested) || isStoppedNow || hasFailed.load(ordering: .relaxed))
       end.end.cause = isRequested ? .request : .none
     }
     (end.end.enqueuedAt, end.end.startedAt, end.end.endedAt) = (0, 0, 0)

@@ -50,6 +50,7 @@ extension UnsafeMutablePointer<Lane> {
     if !wasCounted {
       slot.pointee.flags.insert(.counted)
       countLocked(word.outcome!)
+      if word.outcome != .finished { Batch.noteFailureLocked(slot) }
       if let details = slot.pointee.details { disarmLocked(details) }
       releaseEdgesLocked(slot, &outbox)
       leaveGroupsLocked(slot)

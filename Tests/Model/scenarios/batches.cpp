@@ -81,6 +81,38 @@ SCENARIO(the_first_error_meets_finish) {
   batch.wait();
 }
 
+// Where one runs at a time, what comes next has the place before the batch is
+// told, and yet is not called.
+static void
+nothingStartsAfterTheFirstError(const inturn_operation_options *each) {
+  Host host(2);
+  Queue queue(INTURN_QUEUE_CONCURRENT, host.executor,
+              [](auto &o) { o.max_concurrent = 1; });
+  Batch &batch =
+      queue.addBatch({{"a", keeps}, {"b", finishes}}, [each](auto &o) {
+        o.policy = INTURN_BATCH_FIRST_ERROR;
+        o.operation = each;
+      });
+  Operation &a = *batch.operations[0], &b = *batch.operations[1];
+  b.cancelsBegun++; // by the error
+  together({[&] {
+    a.awaitCall();
+    a.fail(1);
+  }});
+  batch.wait();
+  CHECK(b.calls == 0);
+}
+
+SCENARIO(nothing_of_a_batch_starts_after_the_first_error) {
+  nothingStartsAfterTheFirstError(nullptr);
+}
+
+SCENARIO(nothing_with_options_starts_after_the_first_error_of_its_batch) {
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  each.label = "each";
+  nothingStartsAfterTheFirstError(&each);
+}
+
 SCENARIO(enough_meets_cancel) {
   Queue queue(INTURN_QUEUE_CONCURRENT);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", keeps}, {"c", finishes}},

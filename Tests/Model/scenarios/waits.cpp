@@ -213,6 +213,24 @@ SCENARIO(a_batch_is_waited_for_from_another_queue) {
   together({[&] { batch.cancel(); }, [&] { one.drain(); }});
 }
 
+// A place is free for what it waits for, in the queue that it is in itself.
+SCENARIO(a_batch_is_waited_for_inside_its_queue) {
+  beQuiet();
+  Host host(2);
+  Queue queue(INTURN_QUEUE_CONCURRENT, host.executor,
+              [](auto &o) { o.max_concurrent = 2; });
+  Batch *batch = nullptr;
+  queue.suspend();
+  queue.add("waits", [&](Operation &it) {
+    CHECK(inturn_batch_wait(batch->handle, -1, nullptr) == INTURN_OK);
+    it.finish();
+  });
+  batch = &queue.addBatch({{"a", finishes}, {"b", keeps}});
+  Operation &b = *batch->operations[1];
+  queue.resume();
+  together({b.finisher(), [&] { queue.drain(); }});
+}
+
 // Its dependencies are looked at in portions.
 SCENARIO(a_wait_from_inside_meets_the_ends_of_many_before) {
   constexpr int many = 36;
