@@ -109,6 +109,17 @@ futures += [queue.submit(threading.Event().wait) for _ in range(5)]
 assert begun.wait(30)
 """
 
+VALUE = """
+import inturn, threading
+queue, value, begun = inturn.FIFOQueue(), inturn.Value(0), threading.Event()
+observations = [value.observe(lambda change: begun.set()) for _ in range(5)]
+def change(value=value):
+    while True:
+        value.set(1)
+threading.Thread(target=change, daemon=True).start()
+assert begun.wait(30)
+"""
+
 LOOP = """
 import asyncio, inturn
 queue = inturn.FIFOQueue()
@@ -136,6 +147,7 @@ PROGRAMS = {
     "lost": LOST,
     "daemons": DAEMONS,
     "futures": FUTURES,
+    "value": VALUE,
     "loop": LOOP,
 }
 RESTS = ("", "import sys; sys.exit(0)", "del queue")

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 
 from ._arguments import MAX_NS, limit_of
 from ._errors import TimedOutError
-from ._library import interrupts, on_main_thread, prepared, quick
+from ._library import interrupts, on_main_thread, prepared, quick, trampoline
 from ._prototypes import (
     inturn_batch_end_fn,
     inturn_condition_fn,
@@ -294,26 +294,26 @@ _work_fn = ctypes.CFUNCTYPE(None, c_void_p, c_void_p)
 
 # Work, in this order: that runs wherever it is called; the same, for work that may be called again
 # and so is never taken; that may block, and so runs on a thread that may; a plain function.
-start_anywhere = prepared(_work_fn(_start))
-start_again = prepared(_work_fn(_start))
-start = prepared(_work_fn(_start_where_it_may_stay))
-start_post = prepared(_work_fn(_post))
+start_anywhere = prepared(trampoline(_work_fn, _start))
+start_again = prepared(trampoline(_work_fn, _start))
+start = prepared(trampoline(_work_fn, _start_where_it_may_stay))
+start_post = prepared(trampoline(_work_fn, _post))
 # Destroy functions: one only forgets the entry, without running Python code; one tells the entry.
-forget = prepared(inturn_destroy_fn(entries.pop))
-drop = prepared(inturn_destroy_fn(_drop))
+forget = prepared(trampoline(inturn_destroy_fn, entries.pop))
+drop = prepared(trampoline(inturn_destroy_fn, _drop))
 # For callbacks whose entry is a function of one argument.
-call_with_end = inturn_end_fn(_end)
-call_with_batch_end = inturn_batch_end_fn(_end)
+call_with_end = trampoline(inturn_end_fn, _end)
+call_with_batch_end = trampoline(inturn_batch_end_fn, _end)
 forget_end = forget[1]
 # For listeners.
-call_with_token = prepared(_work_fn(_listen))
-call_with_event = inturn_event_fn(_event)
-forget_listener = prepared(inturn_destroy_fn(_end_listener))
+call_with_token = prepared(trampoline(_work_fn, _listen))
+call_with_event = trampoline(inturn_event_fn, _event)
+forget_listener = prepared(trampoline(inturn_destroy_fn, _end_listener))
 forget_event = forget_listener[1]
 drop_end = drop[1]
 # Questions about an operation; neither raises.
-ask_condition = inturn_condition_fn(lambda key: entries[key]._ask_condition())
-ask_decide = inturn_retry_fn(lambda key, *told: entries[key]._is_worth(*told))
+ask_condition = trampoline(inturn_condition_fn, lambda key: entries[key]._ask_condition())
+ask_decide = trampoline(inturn_retry_fn, lambda key, *told: entries[key]._is_worth(*told))
 
 
 def _wait_beside(call: Callable[[int], object], ns: int) -> bool:

@@ -15,7 +15,7 @@ import sys
 import threading
 from operator import itemgetter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Callable
 
 from . import _prototypes as c
 from ._errors import BY_STATUS, DeadlockError, Error
@@ -185,6 +185,14 @@ def prepared(passed: Any) -> tuple[Any, Any]:
 
 
 NOTHING = prepared(None)
+
+
+def trampoline(kind: Any, function: Callable[..., object]) -> Any:
+    """A function that C may call for ever: while the interpreter exits, and frees what its modules
+    have, a daemon thread may be about to call it."""
+    made = kind(function)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
+    return made
 
 
 class _Prepared:

@@ -20,7 +20,7 @@ from ._callbacks import has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
-from ._library import lib
+from ._library import lib, trampoline
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -119,10 +119,9 @@ def _end(key: int) -> None:
 
 
 called[_tell.__code__] = _tell
-# The trampolines.
-_call_observer = c.inturn_change_fn(_tell)
-_forget_observer = c.inturn_destroy_fn(_end)
-_never = c.inturn_predicate_fn(lambda _context, _datum: False)
+_call_observer = trampoline(c.inturn_change_fn, _tell)
+_forget_observer = trampoline(c.inturn_destroy_fn, _end)
+_never = trampoline(c.inturn_predicate_fn, lambda _context, _datum: False)
 
 
 class Observed(NotCopied, Generic[T]):

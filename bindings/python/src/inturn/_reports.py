@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._arguments import checked, function, limit_of
-from ._library import lib, ring
+from ._library import lib, ring, trampoline
 
 if TYPE_CHECKING:
     from ._diagnosis import ReportHandler
@@ -59,7 +59,7 @@ def _receive(_context: int | None, pointer: Any) -> None:
     (_handler or write)(report)
 
 
-_receive_fn = c.inturn_report_fn(_receive)
+_receive_fn = trampoline(c.inturn_report_fn, _receive)
 
 
 def _take_reports() -> None:

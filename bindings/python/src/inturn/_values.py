@@ -11,7 +11,7 @@ from ._arguments import label_of
 from ._callbacks import register
 from ._errors import Error
 from ._interrupts import let_call
-from ._library import lib
+from ._library import lib, trampoline
 from ._observed import Observed, interrupts
 
 T = TypeVar("T")
@@ -19,7 +19,7 @@ T = TypeVar("T")
 # Objects that the library holds, by keys from 1 on, until it releases them.  An entry is added
 # before the library gets its key.
 _objects: dict[int, Any] = {}
-_forget_object = c.inturn_destroy_fn(lambda key: _objects.pop(key, None))
+_forget_object = trampoline(c.inturn_destroy_fn, lambda key: _objects.pop(key, None))
 
 
 def _object_of(datum: c.inturn_datum) -> Any:
