@@ -394,6 +394,20 @@ def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
         assert not _callbacks.listeners
 
 
+@pytest.mark.parametrize("follow", ["changes", "__aiter__"])
+def test_a_closed_iteration_leaves_no_observation(follow: str) -> None:
+    async def main() -> None:
+        before = inturn.statistics().observations
+        with inturn.Value(0) as value:
+            iterator = getattr(value, follow)()
+            await iterator.__anext__()
+            assert inturn.statistics().observations == before + 1
+            await iterator.aclose()
+            assert inturn.statistics().observations == before
+
+    asyncio.run(main())
+
+
 def test_an_observer_that_is_not_callable_is_refused() -> None:
     with inturn.Value(0) as value, pytest.raises(TypeError, match="must be a function"):
         value.observe(42)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from ctypes import byref
 from enum import IntEnum
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
@@ -239,10 +240,10 @@ class Observed(NotCopied, Generic[T]):
 
     async def _reaches(self, predicate: Callable[[T], object]) -> None:
         """Waits, in a task, until the predicate accepts the object or no change will follow."""
-        changes = _follow(self, False)
+        changes = _follow(self, False, attrgetter("new"))
         try:
-            async for change in changes:
-                if predicate(change.new):
+            async for new in changes:
+                if predicate(new):
                     return
         finally:
             await changes.aclose()
@@ -252,12 +253,11 @@ class Observed(NotCopied, Generic[T]):
 
         ``latest``: changes that have not been read yet are combined into one.
         """
-        return _follow(self, latest)
+        return _follow(self, latest, lambda change: change)
 
-    async def __aiter__(self) -> AsyncIterator[T]:
+    def __aiter__(self) -> AsyncIterator[T]:
         """The current object, and each one that the value changes to."""
-        async for change in self.changes():
-            yield change.new
+        return _follow(self, False, attrgetter("new"))
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until each observer has received each change made so far.
@@ -344,7 +344,9 @@ def _cut(seconds: float | None) -> float:
     return _LONGEST if seconds is None else min(seconds, _LONGEST)
 
 
-async def _follow(value: Observed[Any], latest: bool) -> AsyncGenerator[Change, None]:
+async def _follow(
+    value: Observed[Any], latest: bool, made: Callable[[Change], T]
+) -> AsyncGenerator[T, None]:
     bell = Bell()
     pending: deque[Change] = deque()
     lock = threading.RLock()  # protects joining changes; a signal handler may change too
@@ -371,7 +373,7 @@ async def _follow(value: Observed[Any], latest: bool) -> AsyncGenerator[Change, 
             while pending:
                 with lock:
                     change = pending.popleft()
-                yield change
+                yield made(change)
             if ended:
                 return
             await bell.wait(lambda: pending or is_over)
