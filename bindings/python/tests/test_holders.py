@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import sys
 import threading
 import warnings
@@ -17,7 +18,7 @@ import holding
 import inturn
 from holding import Upload, at, attribute, begun, closure, hold, holders
 from inturn._library import quick
-from support import LIMIT, finish
+from support import LIMIT, finish, run_python
 
 
 class Slotted:
@@ -172,6 +173,27 @@ def test_nothing_is_said_of_work_that_was_not_called() -> None:
         waits = queue.enqueue(finish)
         assert holders(waits) == ()
         queue.resume()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_nothing_is_said_of_what_the_parent_of_a_forked_process_holds() -> None:
+    program = """
+import inturn, os, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork in a process with threads
+def work():
+    if child := os.fork():
+        return os.waitpid(child, 0)[1]
+    operation = inturn.FIFOQueue().enqueue(kept.append)
+    while (report := inturn.why(operation)).chain[-1].cause is not inturn.StallCause.TOKEN:
+        pass
+    print(*report.holders, flush=True)
+    os._exit(0)
+kept = []
+assert inturn.FIFOQueue().submit(work).result(30) == 0
+"""
+    ended = run_python(program)
+    said = 'a list in variable "kept" of module __main__\n'
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, said, "")
 
 
 # What the search does not do -------------------------------------------------------------------

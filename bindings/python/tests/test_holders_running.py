@@ -13,12 +13,14 @@ from contextlib import contextmanager
 from typing import Any, Callable
 
 import pytest
+import trio
+import trio.testing
 
 import holding
 import inturn
 from holding import at, hold, holders
 from inturn import _diagnosis, _holders
-from support import LIMIT, Gate, each, finish, run, until
+from support import LIMIT, Gate, each, finish, run, run_trio, until
 
 
 async def waits_for(future: asyncio.Future[None], *kept: Any) -> None:
@@ -90,6 +92,54 @@ def test_a_coroutine_that_hangs_is_named_with_its_place(kind: type[inturn.Queue]
             assert said == [tuple(places)]
 
     run(main)
+
+
+def test_a_coroutine_of_an_actor_queue_is_named_with_the_place_where_it_waits() -> None:
+    async def main() -> None:
+        future = asyncio.get_running_loop().create_future()
+        with inturn.ActorQueue("saves") as queue, inturn.FIFOQueue("others") as others:
+            task = queue.options(exclusive=["disk"]).run(waits_for, future)
+            task.set_name("saving")
+            behind = others.options(exclusive=["disk"]).submit(int)
+            while holders(behind) != (f'task "saving" at {at(waits_for, 1)}',):
+                await asyncio.sleep(0)
+            future.set_result(None)
+            await task
+            await asyncio.wrap_future(behind)
+
+    run(main)
+
+
+async def sleeps() -> None:
+    await trio.sleep_forever()
+
+
+@pytest.mark.parametrize("how", ["block", "run", "nursery"])
+def test_a_task_of_trio_is_named(how: str) -> None:
+    async def enter() -> None:
+        async with queue:
+            await sleeps()
+
+    async def wait() -> None:
+        await queue.run(sleeps)
+
+    async def main() -> None:
+        async with trio.open_nursery() as nursery:
+            if how == "nursery":
+                nursery.start_soon(queue.run, sleeps, name="saving")
+            else:
+                nursery.start_soon(enter if how == "block" else wait, name="saving")
+            await trio.testing.wait_all_tasks_blocked()
+            behind = queue.submit(int)
+            said = holders(behind)
+            nursery.cancel_scope.cancel()
+        assert len(said) == 1
+        assert said[0].startswith('task "saving" at ')
+        assert said[0].endswith(f", called from {at(sleeps, 1)}")
+        assert behind.result(LIMIT) == 0
+
+    with inturn.FIFOQueue("saves") as queue:
+        run_trio(main)
 
 
 def test_a_task_with_options_is_named() -> None:

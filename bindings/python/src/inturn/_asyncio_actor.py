@@ -62,6 +62,7 @@ class Actor:
 
     _awaited = _task = None  # it has no place while it waits
     _operation = 0  # also of one whose making was interrupted
+    _coroutine: Any = None  # once it has begun
 
     def __init__(self, face: Enqueuing, home: Home) -> None:
         self._queue = face._queue  # alive for as long as it has operations
@@ -232,7 +233,7 @@ class Actor:
             cancelled = await self._segment()
             if cancelled is not None:
                 raise cancelled
-            coroutine = function(*call[0], **call[1])
+            coroutine = self._coroutine = function(*call[0], **call[1])
             step: Callable[[Any], Any] = coroutine.send
             given: Any = None
             while True:

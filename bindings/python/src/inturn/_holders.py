@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 # Limits of a search, which has so many at each step, and this time of a processor.
 _STEPS, _OBJECTS, _SECONDS = 6, 50, 0.1
 _NAMED = 3  # how many holders are named
-_IDENTITY = (1 << 56) - 1  # what the handles of an operation have in common
+_IDENTITY = (1 << 60) - 1  # what the handles of an operation have in common
 
 _IS_FUNCTION = 0x1  # of a code's flags; others have variables where the program wants them
 
@@ -168,17 +168,20 @@ def _thread(thread: object) -> str:
 
 def _tasks(token: int) -> list[str]:
     """The task that has the turn."""
+    turns: list[Any] = []
     part: Any = sys.modules.get("inturn._asyncio_home")
-    if part is None:
-        return []
-    turns = [turn for home in part.homes() for turn in list(home.turns.values())]
-    turns += [turn for entered in list(part.inside.values()) for turn in list(entered)]
+    if part is not None:
+        turns += [turn for home in part.homes() for turn in list(home.turns.values())]
+        turns += [turn for entered in list(part.inside.values()) for turn in list(entered)]
+    part = sys.modules.get("inturn._trio")
+    if part is not None:
+        turns += [turn for entered in list(part._turns.values()) for turn in list(entered)]
     for turn in turns:
         task = turn._task
         if task is None:
             task = getattr(turn, "_runner", None)  # of an actor queue
-        if task is not None and _is(turn._token, token):
-            return [_task(task)]
+        if task is not None and _is(getattr(turn._token, "_bits", turn._token), token):
+            return [_task(task, getattr(turn, "_coroutine", None))]
     return []
 
 
@@ -187,16 +190,22 @@ def _of_asyncio(name: str) -> Any:
     return getattr(sys.modules.get("asyncio"), name, type(None))
 
 
-def _task(task: Any) -> str:
+def _task(task: Any, inner: Any = None) -> str:
+    """A task of asyncio or trio, and where it is, or where what it runs by itself is."""
+    kind = _of_asyncio("Task")
     places: Places = []
-    outer = inner = _of_asyncio("Task").get_coro(task)
+    is_trios = not issubclass(type(task), kind)
+    outer, name = (task.coro, task.name) if is_trios else (kind.get_coro(task), kind.get_name(task))
+    inner = outer if inner is None else inner
     while (begin := _prefix(inner)) and (frame := getattr(inner, f"{begin}_frame")) is not None:
         places.insert(0, (frame.f_code, frame.f_lineno))
         inner = getattr(inner, "gi_yieldfrom" if begin == "gi" else f"{begin}_await")
+        if _text(_name(type(inner))) == "coroutine_wrapper":  # of who awaits by its `__await__`
+            inner = next(iter(gc.get_referents(inner)), None)
     if _prefix(outer) == "cr" and outer.cr_running:
         places = next((its for _, its in _stacks(lambda at, _: at is outer.cr_frame)), places)
-    stands = _stands(f'task "{_text(_of_asyncio("Task").get_name(task))}"', places)
-    return stands if _is_run(task) else f"{stands}, of a loop that does not run"
+    stands = _stands(f'task "{_text(name)}"', places)
+    return stands if is_trios or _is_run(task) else f"{stands}, of a loop that does not run"
 
 
 def _is_run(task: Any) -> bool:
