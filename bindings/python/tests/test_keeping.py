@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 import warnings
 import weakref
+from collections.abc import Awaitable
+from contextlib import suppress
 from typing import Any, Callable
 
 import pytest
@@ -134,23 +137,67 @@ def test_the_states_of_an_operation_outlive_the_callers_reference_to_it() -> Non
         assert states.state.value is inturn.State.ENDED
 
 
-def test_what_a_function_raised_goes_with_its_future() -> None:
-    class Payload:
-        pass
+class Payload:
+    pass
 
-    def fail(_payload: Payload) -> None:
-        raise LookupError
 
-    def submit() -> weakref.ref[Payload]:
-        payload = Payload()
-        future = queue.submit(fail, payload)
-        assert isinstance(future.exception(LIMIT), LookupError)
-        return weakref.ref(payload)
+failed: list[weakref.ref[Payload]] = []
 
+
+def fail(*arguments: object) -> None:
+    del arguments  # such as the token, which leads to the exception
+    payload = Payload()
+    failed.append(weakref.ref(payload))
+    raise LookupError
+
+
+async def fail_in_turn() -> None:
+    fail()
+
+
+def resume(_queue: inturn.Queue) -> None:
+    with inturn.ActorQueue() as actor:
+        actor.enqueue(lambda token: token.resume(fail)).wait(LIMIT)
+
+
+def in_loop(ask: Callable[[inturn.Queue], Awaitable[Any]]) -> Callable[[inturn.Queue], None]:
+    async def main(queue: inturn.Queue) -> None:
+        with suppress(LookupError):
+            await ask(queue)
+
+    return lambda queue: asyncio.run(main(queue))
+
+
+FAILURES: dict[str, Callable[[inturn.Queue], object]] = {
+    "exception": lambda queue: queue.submit(fail).exception(LIMIT),
+    "result": lambda queue: queue.submit(fail).result(LIMIT),
+    "map": lambda queue: list(queue.map(fail, [1])),
+    "enqueue": lambda queue: queue.enqueue(fail).wait(LIMIT),
+    "resume": resume,
+    "post": lambda queue: queue.post(fail),
+    "post with options": lambda queue: queue.options(label="a").post(fail),
+    "exception with options": lambda queue: queue.options(label="a").submit(fail).exception(LIMIT),
+    "result with options": lambda queue: queue.options(label="a").submit(fail).result(LIMIT),
+    "run": in_loop(lambda queue: queue.run(fail_in_turn)),
+    "run with options": in_loop(lambda queue: queue.options(label="a").run(fail_in_turn)),
+    "run_on": in_loop(
+        lambda queue: asyncio.wrap_future(queue.run_on(asyncio.get_running_loop(), fail_in_turn))
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_what_a_function_had_that_failed_goes_without_a_collection(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
     gc.disable()
     try:
         with inturn.FIFOQueue() as queue:
-            gone = submit()
+            with suppress(LookupError):
+                FAILURES[name](queue)
+            queue.drain(LIMIT)
+            gone = failed.pop()
             until("the end of the exception", lambda: gone() is None)
     finally:
         gc.enable()

@@ -115,11 +115,14 @@ class AttemptsTurn(Turn):
         end = self._ending
         assert end is not None
         error = error_of(end)
-        if error is None:
-            return end.result
-        if end.outcome is Outcome.CANCELLED:
-            raise asyncio.CancelledError(*error.args)
-        raise error
+        try:
+            if error is None:
+                return end.result
+            if end.outcome is Outcome.CANCELLED:
+                raise asyncio.CancelledError(*error.args)
+            raise error
+        finally:
+            del self, end, error  # see `in_turns`
 
 
 async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: Any) -> Any:

@@ -163,7 +163,9 @@ async def from_first_step(turn: Turn, body: Callable[..., Any], *call: Any) -> A
     except BaseException as error:
         turn._end(error)
         raise
-    return await body(turn, *call)
+    running = body(turn, *call)
+    del turn  # see `in_turn`
+    return await running
 
 
 class AwaitedTask(CoroutineTask):
@@ -270,6 +272,8 @@ class ThreadRun(Future[Any]):
                 raise
         else:
             self._give(result)
+        finally:
+            del self, turn  # see `in_turn`
 
 
 class _Sent(Turn):

@@ -120,7 +120,10 @@ class Future(NotCopied, concurrent.futures.Future[T]):
         """
         if self._state == FINISHED and self._exception is None:
             return self._result  # type: ignore[return-value]
-        return super().result(self._wait(timeout))
+        try:
+            return super().result(self._wait(timeout))
+        finally:
+            del self  # see `_start`
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits for the end, and returns the exception that the function raised, or None.
@@ -292,11 +295,14 @@ class Future(NotCopied, concurrent.futures.Future[T]):
 
 def call_as_work(function: Callable[[], object], token: Token) -> None:
     """Calls a plain function with options as work."""
-    result = function()
-    if type(result) is CoroutineType:
-        refuse_coroutine(result, function)
-    with suppress(AlreadyFinishedError):  # it was cut off
-        token.finish(result)
+    try:
+        result = function()
+        if type(result) is CoroutineType:
+            refuse_coroutine(result, function)
+        with suppress(AlreadyFinishedError):  # it was cut off
+            token.finish(result)
+    finally:
+        del token  # see `Future._start`
 
 
 class Attempts(Future[T]):
@@ -321,11 +327,14 @@ class Attempts(Future[T]):
             if self._end is not None:  # a moment ago, when it was neither pending nor running
                 self._end_with(self._end)
         function = self._function
-        if function is not None:
-            call_as_work(function, token)
-        else:  # the end was faster
+        if function is None:  # the end was faster
             with suppress(AlreadyFinishedError):
                 token.cancel()
+            return
+        try:
+            call_as_work(function, token)
+        finally:
+            del self, token  # see `Future._start`
 
     def _ended(self, end: End) -> None:
         on_end, self._on_end, self._function = self._on_end, None, None
