@@ -180,6 +180,9 @@ FAILURES: dict[str, Callable[[inturn.Queue], object]] = {
     "result with options": lambda queue: queue.options(label="a").submit(fail).result(LIMIT),
     "run": in_loop(lambda queue: queue.run(fail_in_turn)),
     "run with options": in_loop(lambda queue: queue.options(label="a").run(fail_in_turn)),
+    "run with a retry": in_loop(
+        lambda queue: queue.options(retry=inturn.Retry(2)).run(fail_in_turn)
+    ),
     "run_on": in_loop(
         lambda queue: asyncio.wrap_future(queue.run_on(asyncio.get_running_loop(), fail_in_turn))
     ),

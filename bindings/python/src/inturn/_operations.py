@@ -163,7 +163,7 @@ class Operation(NotCopied):
 
     def _dropped(self) -> None:
         """The library will not call the work again."""
-        self._work = None
+        self._work = self._handlers = None
         if self._extras is not None:
             self._extras.drop()
 
