@@ -110,32 +110,35 @@ def test_a_coroutine_of_an_actor_queue_is_named_with_the_place_where_it_waits() 
     run(main)
 
 
-async def sleeps() -> None:
+async def sleeps(begins: trio.Event) -> None:
+    begins.set()
     await trio.sleep_forever()
 
 
 @pytest.mark.parametrize("how", ["block", "run", "nursery"])
 def test_a_task_of_trio_is_named(how: str) -> None:
-    async def enter() -> None:
+    async def enter(begins: trio.Event) -> None:
         async with queue:
-            await sleeps()
+            await sleeps(begins)
 
-    async def wait() -> None:
-        await queue.run(sleeps)
+    async def wait(begins: trio.Event) -> None:
+        await queue.run(sleeps, begins)
 
     async def main() -> None:
+        begins = trio.Event()
         async with trio.open_nursery() as nursery:
             if how == "nursery":
-                nursery.start_soon(queue.run, sleeps, name="saving")
+                nursery.start_soon(queue.run, sleeps, begins, name="saving")
             else:
-                nursery.start_soon(enter if how == "block" else wait, name="saving")
+                nursery.start_soon(enter if how == "block" else wait, begins, name="saving")
+            await begins.wait()
             await trio.testing.wait_all_tasks_blocked()
             behind = queue.submit(int)
             said = holders(behind)
             nursery.cancel_scope.cancel()
         assert len(said) == 1
         assert said[0].startswith('task "saving" at ')
-        assert said[0].endswith(f", called from {at(sleeps, 1)}")
+        assert said[0].endswith(f", called from {at(sleeps, 2)}")
         assert behind.result(LIMIT) == 0
 
     with inturn.FIFOQueue("saves") as queue:
