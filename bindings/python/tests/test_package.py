@@ -46,7 +46,7 @@ def test_python_calls_all_of_c() -> None:
     text = "".join(
         path.read_text() for path in SOURCES.rglob("*.py") if path.name != "_prototypes.py"
     )
-    called = set(re.findall(r"\b(?:lib|library)\.(inturn_\w+)", text))
+    called = set(re.findall(r"\b(?:lib|library|keeping)\.(inturn_\w+)", text))
     called |= {f"inturn_{name}" for name in re.findall(r"\b(?:quick|waiting)\.(\w+)", text)}
     # A function with a site does everything that the one without does.
     missing = {name for name in c.FUNCTIONS if not {name, f"{name}_at"} & called}

@@ -1,10 +1,12 @@
 """Finds and loads the C library, and gives its functions their types.
 
-There are three ways to call it. ``lib`` has every function, typed as in the table; it releases the
-interpreter during the call and raises the exception for a status. ``quick`` has the functions that
-are called for each operation and never block: it keeps the interpreter, so that no other thread is
-woken for nothing, takes handles as numbers and `prepared` arguments, and returns the status.
-``waiting`` is like ``quick``, but releases the interpreter.
+There are four ways to call it. ``lib`` has every function, typed as in the table; it releases the
+interpreter during the call and raises the exception for a status. ``keeping`` keeps the interpreter
+instead, for calls that call observers and never wait: a daemon thread would find it gone when it
+comes back for it. ``quick`` has the functions that are called for each operation and never block:
+it keeps the interpreter, so that no other thread is woken for nothing, takes handles as numbers and
+`prepared` arguments, and returns the status. ``waiting`` is like ``quick``, but releases the
+interpreter.
 """
 
 from __future__ import annotations
@@ -151,6 +153,10 @@ class _Library(ctypes.CDLL):
         return function
 
 
+class _Keeping(_Library, ctypes.PyDLL):
+    """The same, whose calls keep the interpreter."""
+
+
 def _check_version(library: Any) -> None:
     try:
         version = library.inturn_version()
@@ -222,6 +228,7 @@ def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
 
 
 lib, _file = _load()
+keeping = _Keeping(lib._name, handle=lib._handle)
 
 path: str = _file
 """The library that was loaded, as it was named to the system's loader."""

@@ -21,7 +21,7 @@ from ._callbacks import has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
-from ._library import lib, trampoline
+from ._library import keeping, lib, trampoline
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -154,7 +154,7 @@ class Observed(NotCopied, Generic[T]):
         try:
             return self._read(datum)
         finally:
-            lib.inturn_datum_release(byref(datum))
+            keeping.inturn_datum_release(byref(datum))
 
     def observe(
         self,
@@ -194,7 +194,7 @@ class Observed(NotCopied, Generic[T]):
         key = register(entry, listeners)
         with interrupts:
             let_call(
-                lib.inturn_value_observe,
+                keeping.inturn_value_observe,
                 self._handle,
                 byref(options),
                 _call_observer,
@@ -231,7 +231,7 @@ class Observed(NotCopied, Generic[T]):
                         raise TimedOutError("inturn_value_wait: timed out") from None
                     continue
                 if change is None:
-                    lib.inturn_datum_release(byref(self._get()))  # refused if it was destroyed
+                    keeping.inturn_datum_release(byref(self._get()))  # refused if it was destroyed
                     raise ClosedError("inturn_value_wait: the state cannot change any more")
                 if predicate(change.new):
                     return change.new  # type: ignore[no-any-return]
@@ -279,7 +279,7 @@ class Observed(NotCopied, Generic[T]):
 
     def _get(self) -> c.inturn_datum:
         datum = c.inturn_datum()
-        lib.inturn_value_get(self._handle, byref(datum))
+        keeping.inturn_value_get(self._handle, byref(datum))
         return datum
 
     def __enter__(self) -> Self:

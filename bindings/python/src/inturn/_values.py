@@ -11,7 +11,7 @@ from ._arguments import label_of
 from ._callbacks import register
 from ._errors import Error
 from ._interrupts import let_call
-from ._library import lib, trampoline
+from ._library import keeping, lib, trampoline
 from ._observed import Observed, interrupts
 
 T = TypeVar("T")
@@ -69,7 +69,7 @@ class Value(Observed[T]):
 
         :raises StaleError: the value is destroyed.
         """
-        self._give(new, partial(lib.inturn_value_set, self._handle))
+        self._give(new, partial(keeping.inturn_value_set, self._handle))
 
     def exchange(self, new: T) -> T:
         """Changes the value, and returns the old object.
@@ -77,11 +77,11 @@ class Value(Observed[T]):
         :raises StaleError: the value is destroyed.
         """
         before = c.inturn_datum()
-        self._give(new, partial(lib.inturn_value_exchange, self._handle), byref(before))
+        self._give(new, partial(keeping.inturn_value_exchange, self._handle), byref(before))
         try:
             return _object_of(before)  # type: ignore[no-any-return]
         finally:
-            lib.inturn_datum_release(byref(before))
+            keeping.inturn_datum_release(byref(before))
 
     def compare_exchange(self, expected: T, new: T) -> bool:
         """Changes the value if its object is, or equals, ``expected``.  Returns whether it did.
@@ -97,7 +97,7 @@ class Value(Observed[T]):
                 if self._replace(datum, new):
                     return True
             finally:
-                lib.inturn_datum_release(byref(datum))
+                keeping.inturn_datum_release(byref(datum))
 
     def update(self, function: Callable[[T], T]) -> T:
         """Changes the value to what the function returns for its object, and returns that.
@@ -114,7 +114,7 @@ class Value(Observed[T]):
                 if self._replace(datum, new):
                     return new
             finally:
-                lib.inturn_datum_release(byref(datum))
+                keeping.inturn_datum_release(byref(datum))
 
     def _give(self, item: Any, call: Callable[..., object], *more: Any) -> None:
         """Passes an object to the library; takes it back if the call fails."""
@@ -135,7 +135,7 @@ class Value(Observed[T]):
         try:
             with interrupts:
                 data = byref(datum), byref(desired)
-                exchange = lib.inturn_value_compare_exchange
+                exchange = keeping.inturn_value_compare_exchange
                 let_call(exchange, self._handle, *data, byref(exchanged), None)
         finally:
             if not exchanged:
