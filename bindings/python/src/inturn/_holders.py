@@ -169,12 +169,10 @@ def _thread(thread: object) -> str:
 def _tasks(token: int) -> list[str]:
     """The task that has the turn."""
     turns: list[Any] = []
-    part: Any = sys.modules.get("inturn._asyncio_home")
-    if part is not None:
+    if part := sys.modules.get("inturn._asyncio_home"):
         turns += [turn for home in part.homes() for turn in list(home.turns.values())]
         turns += [turn for entered in list(part.inside.values()) for turn in list(entered)]
-    part = sys.modules.get("inturn._trio")
-    if part is not None:
+    if part := sys.modules.get("inturn._trio"):
         turns += [turn for entered in list(part._turns.values()) for turn in list(entered)]
     for turn in turns:
         task = turn._task
@@ -191,16 +189,17 @@ def _of_asyncio(name: str) -> Any:
 
 
 def _task(task: Any, inner: Any = None) -> str:
-    """A task of asyncio or trio, and where it is, or where what it runs by itself is."""
-    kind = _of_asyncio("Task")
+    """A task, and the place of it or of a coroutine that it runs by itself."""
     places: Places = []
+    kind = _of_asyncio("Task")
     is_trios = not issubclass(type(task), kind)
-    outer, name = (task.coro, task.name) if is_trios else (kind.get_coro(task), kind.get_name(task))
+    outer = task.coro if is_trios else kind.get_coro(task)
+    name = task.name if is_trios else kind.get_name(task)
     inner = outer if inner is None else inner
     while (begin := _prefix(inner)) and (frame := getattr(inner, f"{begin}_frame")) is not None:
         places.insert(0, (frame.f_code, frame.f_lineno))
         inner = getattr(inner, "gi_yieldfrom" if begin == "gi" else f"{begin}_await")
-        if _text(_name(type(inner))) == "coroutine_wrapper":  # of who awaits by its `__await__`
+        if _text(_name(type(inner))) == "coroutine_wrapper":  # of `__await__`
             inner = next(iter(gc.get_referents(inner)), None)
     if _prefix(outer) == "cr" and outer.cr_running:
         places = next((its for _, its in _stacks(lambda at, _: at is outer.cr_frame)), places)

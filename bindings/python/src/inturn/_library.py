@@ -1,12 +1,11 @@
 """Finds and loads the C library, and gives its functions their types.
 
 There are four ways to call it. ``lib`` has every function, typed as in the table; it releases the
-interpreter during the call and raises the exception for a status. ``keeping`` keeps the interpreter
-instead, for calls that call observers and never wait: a daemon thread would find it gone when it
-comes back for it. ``quick`` has the functions that are called for each operation and never block:
-it keeps the interpreter, so that no other thread is woken for nothing, takes handles as numbers and
-`prepared` arguments, and returns the status. ``waiting`` is like ``quick``, but releases the
-interpreter.
+interpreter during the call and raises the exception for a status. ``keeping`` is like ``lib``, but
+keeps the interpreter, which may be gone when a callback needs it. ``quick`` has the functions that
+are called for each operation and never block: it keeps the interpreter, so that no other thread is
+woken for nothing, takes handles as numbers and `prepared` arguments, and returns the status.
+``waiting`` is like ``quick``, but releases the interpreter.
 """
 
 from __future__ import annotations
@@ -154,7 +153,7 @@ class _Library(ctypes.CDLL):
 
 
 class _Keeping(_Library, ctypes.PyDLL):
-    """The same, whose calls keep the interpreter."""
+    """For functions that never wait."""
 
 
 def _check_version(library: Any) -> None:
@@ -194,8 +193,7 @@ NOTHING = prepared(None)
 
 
 def trampoline(kind: Any, function: Callable[..., object]) -> Any:
-    """A function that C may call for ever: while the interpreter exits, and frees what its modules
-    have, a daemon thread may be about to call it."""
+    """A function that C may call for ever, even when the interpreter has freed its modules."""
     made = kind(function)
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(made))
     return made

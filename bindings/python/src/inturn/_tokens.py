@@ -69,8 +69,7 @@ class Segment:
             self._work(token)
         except BaseException as error:
             token._operation._fail_by(token, error)
-            # The traceback keeps this frame, which must not keep what keeps the exception.
-            token = None
+            token = None  # see `Operation._start`
 
     def _dropped(self) -> None:
         self._token = None
