@@ -53,6 +53,9 @@ def problems() -> list[str]:
             continue
         known = re.findall(r"\b(Lane|BriefLock|Atomic|Engine)\b", code_of(CORE / name))
         found += [f"{name} knows {what}" for what in sorted(set(known))]
+    for path in sorted([*CORE.rglob("*.swift"), *(SOURCES / "InturnC").glob("*.swift")]):
+        known = re.findall(r"\bString\b|\bimport Foundation\b|\\\.", code_of(path))
+        found += [f"{path.relative_to(ROOT)} uses {what}" for what in sorted(set(known))]
     for path in sorted(SOURCES.rglob("*.swift")):
         if CORE not in path.parents and re.search(r"\bLane\.Pointer\b", code_of(path)):
             found.append(f"{path.relative_to(ROOT)} calls a lane")

@@ -19,7 +19,7 @@ extension Operation {
   /// The operation in a message: its name, its class, and where it was created.
   final var described: String {
     var text = "operation"
-    if let name, !name.isEmpty { text += " " + InturnCore.Report.quoted(name) }
+    if let name, !name.isEmpty { text += " " + name.quoted }
     text += " (\(type(of: self))"
     if let place = site.text { text += ", made at \(place)" }
     return text + ")"
@@ -29,14 +29,12 @@ extension Operation {
 extension InturnCore.Report {
   static func lostToken(of operation: AsyncOperation) -> Self {
     Self(
-      kind: .lostToken,
-      message: "\(operation.described) was abandoned: its finish callback was lost uncalled",
-      operationLabel: operation.name, site: operation.site)
+      .lostToken, "\(operation.described) was abandoned: its finish callback was lost uncalled",
+      operationLabel: operation.name, at: operation.site)
   }
 
   static func ring(_ error: QueueError, of operation: AsyncOperation) -> Self {
     Self(
-      kind: .deadlock, message: "refused \(error)", operationLabel: operation.name,
-      site: operation.site)
+      .deadlock, "refused \(error)", operationLabel: operation.name, at: operation.site)
   }
 }

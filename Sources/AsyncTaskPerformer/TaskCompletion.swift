@@ -25,9 +25,8 @@ final class TaskCompletion: Sendable {
     if isUsed.load(ordering: .relaxed) { return }
     // Sent before anybody sees the end.
     InturnCore.Report(
-      kind: .lostToken,
-      message: "\(list.describe(index)) was abandoned: its completion was lost uncalled",
-      site: list.site
+      .lostToken, "\(list.describe(index)) was abandoned: its completion was lost uncalled",
+      at: list.site
     ).send()
     _ = Engine.end(token, as: .abandoned)
   }

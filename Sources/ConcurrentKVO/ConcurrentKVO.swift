@@ -41,7 +41,7 @@ public final class ConcurrentKVO<T> {
   #endif
 
   init(_ value: T, setsSynchronously: Bool, label: String?) {
-    trail = Trail(value, label: label)
+    trail = Trail(value, label: label.map { Text($0) })
     self.setsSynchronously = setsSynchronously
     later = LateDelivery()
   }

@@ -8,7 +8,8 @@ func refuse(
   _ argument: StaticString, _ field: StaticString = "", in function: StaticString = #function
 ) -> Status {
   guard Engine.hasMemory else { return .invalidArgument }
-  let message = text(function, until: "(") + " refuses " + text(argument) + text(field)
+  let name = Text(function, until: "(")
+  let message = name + " refuses " + Text(stringLiteral: argument) + Text(stringLiteral: field)
   Report(kind: .invalidArgument, message: message).send()
   return .invalidArgument
 }
@@ -25,11 +26,4 @@ func refusal(
   _ status: Status, _ work: inturn_work_fn?, in function: StaticString = #function
 ) -> inturn_status {
   status == .invalidArgument && work == nil ? refuse("work", in: function) : inturn_status(status)
-}
-
-/// By bytes, as characters would need tables.
-private func text(_ literal: StaticString, until end: Unicode.Scalar? = nil) -> String {
-  let bytes = UnsafeBufferPointer(start: literal.utf8Start, count: literal.utf8CodeUnitCount)
-  let end = end.map { UInt8(ascii: $0) }
-  return String(decoding: bytes.prefix { $0 != end }, as: UTF8.self)
 }

@@ -107,9 +107,9 @@ public func inturn_report_send(_ report: UnsafePointer<inturn_report>?) -> intur
   if !isValidLabel(report.operation_label) { return refuse("report->operation_label") }
   guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
   Report(
-    kind: kind, message: String(cString: message),
-    queueLabel: report.queue_label.map(String.init(cString:)),
-    operationLabel: report.operation_label.map(String.init(cString:))
+    kind: kind, message: Text(cString: message),
+    queueLabel: report.queue_label.map(Text.init(cString:)),
+    operationLabel: report.operation_label.map(Text.init(cString:))
   ).send()
   return INTURN_OK
 }
@@ -190,13 +190,10 @@ extension Report {
   @inline(never)
   fileprivate func tell(_ function: inturn_report_fn, _ context: UnsafeMutableRawPointer?) {
     var texts: [UnsafeMutablePointer<CChar>] = []
-    func copy(_ text: String?) -> UnsafePointer<CChar>? {
-      guard let text else { return nil }
-      let bytes = text.utf8CString
-      let memory = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count)
-      bytes.withUnsafeBufferPointer { memory.initialize(from: $0.baseAddress!, count: $0.count) }
-      texts.append(memory)
-      return UnsafePointer(memory)
+    func copy(_ text: Text?) -> UnsafePointer<CChar>? {
+      guard let copy = text?.withCString({ $0.copied() }) else { return nil }
+      texts.append(copy)
+      return UnsafePointer(copy)
     }
     var chain: [inturn_stall_link] = []
     for link in stall?.links ?? [] {

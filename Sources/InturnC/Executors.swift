@@ -29,7 +29,7 @@ public func inturn_executor_create(
     wake.release()
     return INTURN_E_NO_MEMORY
   }
-  let label = options.label.map { String(cString: $0) }
+  let label = options.label.map { Text(cString: $0) }
   if isPool {
     wake.release()
     out_executor.pointee.bits =
@@ -126,7 +126,7 @@ public func inturn_executor_attach(
   withHost(executor) {
     guard let loop, isValidLabel(loop) else { return refuse("loop") }
     guard Engine.hasMemory else { return .noMemory }
-    let status = $0.attach(loop: String(cString: loop), data: data)
+    let status = $0.attach(loop: Text(cString: loop), data: data)
     return status == .invalidArgument ? refuse("loop") : status
   }
 }
@@ -139,7 +139,7 @@ public func inturn_executor_get_attached(
   withHost(executor) {
     guard let loop, isValidLabel(loop) else { return refuse("loop") }
     guard let out_data else { return refuse("out_data") }
-    let (status, data) = $0.attachedData(loop: String(cString: loop))
+    let (status, data) = $0.attachedData(loop: Text(cString: loop))
     if status.isOK { out_data.pointee = data }
     return status == .invalidArgument ? refuse("loop") : status
   }
@@ -151,7 +151,7 @@ public func inturn_executor_detach(
 ) -> inturn_status {
   withHost(executor) {
     guard let loop, isValidLabel(loop) else { return refuse("loop") }
-    let status = $0.detach(loop: String(cString: loop))
+    let status = $0.detach(loop: Text(cString: loop))
     return status == .invalidArgument ? refuse("loop") : status
   }
 }

@@ -18,7 +18,7 @@ public func inturn_value_create(
   let (status, data) = rawValue(initial, references, "initial")
   guard let data else { return inturn_status(status) }
   let (made, value) = Engine.createValue(
-    data, references, label: options?.label.map { String(cString: $0) })
+    data, references, label: options?.label.map { Text(cString: $0) })
   if made.isOK { out_value.pointee.bits = value.bits } else { data.disown() }
   return inturn_status(made)
 }

@@ -94,7 +94,7 @@ final class QueueCore: @unchecked Sendable {
 
   /// The queue's name in messages.
   var described: String {
-    label.map { "queue \(InturnCore.Report.quoted($0))" } ?? "an unnamed queue"
+    label.map { "queue \($0.quoted)" } ?? "an unnamed queue"
   }
 
   /// Stops the program when a refusal cannot be thrown.

@@ -72,9 +72,10 @@ enum TaskWaits {
     do {
       return try WaitGraph.enter(TaskWait(inside: holders, needing: { target.needs }, at: site))
     } catch {
-      guard case .end(let awaited) = target else { throw .deadlock(error.message) }
+      let message = String(error.message)
+      guard case .end(let awaited) = target else { throw .deadlock(message) }
       let line = awaited.site.text.map { "; the awaited task is of \($0)" } ?? ""
-      throw .deadlock(error.message + line)
+      throw .deadlock(message + line)
     }
   }
 

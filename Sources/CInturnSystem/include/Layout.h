@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 10
+#define INTURN_LAYOUT_NUMBER 11
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -104,7 +104,7 @@ struct inturn_layout_trail {
   uint64_t unread[2];
   uint32_t lock;
   uint64_t word;
-  uint64_t label[2];
+  inturn_layout_address label; // an array of bytes
 };
 
 /// `ObjectTable`: the entries come after an array's header.
@@ -135,7 +135,7 @@ struct inturn_layout_object_entry {
 struct inturn_layout_executor {
   inturn_layout_address type;
   uint64_t references, users, handle;
-  uint64_t label[2];
+  inturn_layout_address label; // an array of bytes
   uint64_t unread[2];
   inturn_layout_address shared;
 };
@@ -168,7 +168,7 @@ struct inturn_layout_host {
   struct inturn_layout_executor executor;
   uint8_t is_main;
   uint32_t places;
-  uint64_t attachment[3], thread, waker;
+  uint64_t attachment[2], thread, waker;
   uint32_t drainers;
 };
 

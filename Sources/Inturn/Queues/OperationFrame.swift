@@ -71,7 +71,7 @@ package final class OperationFrame: Sendable {
     do {
       return try WaitGraph.enter(TaskWait(inside: holders, needing: needs, at: site))
     } catch {
-      throw QueueError.deadlock(error.message)
+      throw QueueError.deadlock(String(error.message))
     }
   }
 

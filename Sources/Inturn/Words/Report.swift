@@ -131,8 +131,10 @@ public struct Report: Sendable {
     case .dropped: kind = .dropped
     case .refused: kind = .refused
     }
-    message = report.message
-    (queueLabel, operationLabel) = (report.queueLabel, report.operationLabel)
+    message = String(report.message)
+    (queueLabel, operationLabel) = (
+      report.queueLabel.map { String($0) }, report.operationLabel.map { String($0) }
+    )
     (fileID, line) = Self.place(report.site)
     chain = report.stall?.links.map { Report($0) } ?? []
     cause = chain.last?.cause
@@ -143,8 +145,10 @@ public struct Report: Sendable {
 
   private init(_ link: StallLink) {
     kind = .stall
-    message = link.text
-    (queueLabel, operationLabel) = (link.queueLabel, link.operationLabel)
+    message = String(link.text)
+    (queueLabel, operationLabel) = (
+      link.queueLabel.map { String($0) }, link.operationLabel.map { String($0) }
+    )
     (fileID, line) = Self.place(link.site)
     cause = link.cause.name.description
     chain = []
@@ -159,13 +163,13 @@ public struct Report: Sendable {
   package static func refused(
     queue label: String?, operation: String? = nil, at site: Site, _ error: QueueError
   ) {
-    let queue = label.map { "queue " + InturnCore.Report.quoted($0) } ?? "an unnamed queue"
-    let name = operation.map { "operation " + InturnCore.Report.quoted($0) } ?? "an operation"
+    let queue = label.map { "queue " + $0.quoted } ?? "an unnamed queue"
+    let name = operation.map { "operation " + $0.quoted } ?? "an operation"
     // A label contains the line already.
     let place = operation == nil ? site.text.map { " (\($0))" } ?? "" : ""
     InturnCore.Report(
-      kind: .refused, message: "\(queue) has not accepted \(name)\(place): \(error)",
-      queueLabel: label, operationLabel: operation, site: site
+      .refused, "\(queue) has not accepted \(name)\(place): \(error)", queueLabel: label,
+      operationLabel: operation, at: site
     ).send()
   }
 }

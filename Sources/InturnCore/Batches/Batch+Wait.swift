@@ -51,7 +51,11 @@ extension Batch {
     for entry in entries + max(0, count - looks)..<entries + count where entry.pointee.end == nil {
       if let slot = entry.pointee.slot {
         slot.addReference()
-        if slot.loadWord().isPending { rest.pending.append(slot) } else { rest.started.append(slot) }
+        if slot.loadWord().isPending {
+          rest.pending.append(slot)
+        } else {
+          rest.started.append(slot)
+        }
       } else if let (slot, _) = entry.running {
         rest.started.append(slot)
       } else if entry.pointee.token.load(ordering: .relaxed) == 0 {

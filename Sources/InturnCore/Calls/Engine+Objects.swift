@@ -5,13 +5,13 @@ extension Engine {
   // MARK: Executors
 
   package static func createHostExecutor(
-    label: String?, waker: HostExecutor.Waker?, places: UInt32 = 1
+    label: Text?, waker: HostExecutor.Waker?, places: UInt32 = 1
   ) -> Handle {
     let executor = HostExecutor(label: label, waker: waker, places: places)
     return withObjects { $0.add(executor) }
   }
 
-  package static func createPool(workers: Int, maximum: Int, label: String?) -> Handle {
+  package static func createPool(workers: Int, maximum: Int, label: Text?) -> Handle {
     let pool = WorkerPool(
       target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
       clock: current.pointee.systemClock)

@@ -3,7 +3,7 @@ import Synchronization
 /// Calls about values, by handle.
 extension Engine {
   package static func createValue(
-    _ value: RawValue, _ references: ReferenceFunctions, label: String?
+    _ value: RawValue, _ references: ReferenceFunctions, label: Text?
   ) -> (Status, Handle) {
     guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
     let object = ValueObject(value, references, label: label)

@@ -16,12 +16,8 @@ enum Answers {
         guard let report else {
           return status.fault(ofQueue: Handle(bits: operation).isOf(.queue))
         }
-        var line = report.message + "\n"
-        line.withUTF8 { bytes in
-          bytes.withMemoryRebound(to: CChar.self) {
-            _ = inturn_system_write(descriptor, $0.baseAddress!, UInt($0.count))
-          }
-        }
+        let line = report.message + "\n"
+        _ = line.withCString { inturn_system_write(descriptor, $0, UInt(line.length)) }
         return nil
       })
     if inturn_system_is_trace_asked(ProcessState.wasForked) { _ = Trace.start(bytes: 0) }

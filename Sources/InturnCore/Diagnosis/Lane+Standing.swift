@@ -40,7 +40,7 @@ struct Standing {
     guard running != nil else { return }
     let (last, begin) = (links.count - 1, startedAt ?? lanesSince)
     if begin == nil && links[last].thread == 0 { return }
-    var text = "running"
+    var text: Text = "running"
     if let begin { text.add(" for " + Stall.text(now - begin)) }
     text.add(links[last].placeOfCall)
     links[last].predicate = text + ", " + links[last].predicate
@@ -214,11 +214,11 @@ extension UnsafeMutablePointer<Lane> {
   @inline(never)
   private func linkLocked(
     _ cause: StallLink.Cause, of slot: OperationSlot.Pointer?, at site: Site = .unknown,
-    _ predicate: String = ""
+    _ predicate: Text = ""
   ) -> StallLink {
     StallLink(
-      cause: cause, queueLabel: label.map { String(cString: $0) },
-      operationLabel: slot?.label.map { String(cString: $0) }, isOperation: slot != nil,
+      cause: cause, queueLabel: label.map { Text(cString: $0) },
+      operationLabel: slot?.label.map { Text(cString: $0) }, isOperation: slot != nil,
       site: slot.map(siteLocked) ?? site, invertedToken: ~(slot?.startedToken ?? 0),
       traceKey: traceKey, thread: callerLocked(of: slot, cause), predicate: predicate)
   }
@@ -244,7 +244,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func queueLocked(
-    _ cause: StallLink.Cause, at site: Site = .unknown, _ predicate: String,
+    _ cause: StallLink.Cause, at site: Site = .unknown, _ predicate: Text,
     isPatient: Bool = false
   ) -> Standing {
     makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
@@ -339,7 +339,7 @@ extension UnsafeMutablePointer<Lane> {
   private func suspendedLocked(at now: Int64) -> Standing {
     let extra = needExtra()
     let (reason, site) = extra.pointee.suspensions.first
-    let cause = Report.quoted(reason.map { String(cString: $0) }, after: " for ")
+    let cause = Report.quoted(reason.map { Text(cString: $0) }, after: " for ")
     let time = Stall.text(now - extra.pointee.suspensions.since)
     let text = "it is suspended" + cause + site.inBrackets + ", and has been for " + time
     return queueLocked(.suspended, at: site, text, isPatient: true)
@@ -349,7 +349,7 @@ extension UnsafeMutablePointer<Lane> {
     guard let pace = pointee.extra?.pointee.pace else { return nil }
     switch causeOfPaceLocked {
     case .view:
-      let text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
+      let text: Text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
       return queueLocked(.view, text, isPatient: true)
     case .clock: return queueLocked(.clock, Self.clockPredicate("start"), isPatient: true)
     default:
@@ -363,7 +363,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @inline(never)
-  private static func clockPredicate(_ what: String) -> String {
+  private static func clockPredicate(_ what: Text) -> Text {
     "its manual clock has not reached its next " + what
   }
 
@@ -404,7 +404,7 @@ extension UnsafeMutablePointer<Lane> {
     queueLocked(.callback, Self.callbackPredicate, isPatient: pointee.pending == 0)
   }
 
-  private static var callbackPredicate: String { "a callback of it has not returned" }
+  private static var callbackPredicate: Text { "a callback of it has not returned" }
 
   /// Nil if it does not wait for its executor.
   private func executorLocked() -> Standing? {
@@ -447,7 +447,7 @@ extension UnsafeMutablePointer<Lane> {
     let blocksOthers = stallLimitLocked != .standard && slot.keepsOthersBack
     let isShown = pointee.machine.traits.contains(.view)
     let isPatient = pointee.pending == 0 && !blocksOthers || isShown
-    func standing(_ cause: StallLink.Cause, _ predicate: String) -> Standing {
+    func standing(_ cause: StallLink.Cause, _ predicate: Text) -> Standing {
       var standing = makeLocked(
         linkLocked(cause, of: slot, predicate), isPatient: isPatient, isShown: isShown)
       slot.addReference()

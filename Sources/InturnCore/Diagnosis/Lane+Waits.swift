@@ -163,10 +163,10 @@ extension UnsafeMutablePointer<Lane> {
     return executor as? HostExecutor
   }
 
-  var describedForReports: String {
+  var describedForReports: Text {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
-    let label = label.map { String(cString: $0) }
+    let label = label.map { Text(cString: $0) }
     return label == nil ? "an unnamed queue" : Report.quoted(label, after: "queue ")
   }
 }

@@ -11,9 +11,9 @@ package struct Report {
   }
 
   package let kind: Kind
-  package let message: String
-  package let queueLabel: String?
-  package let operationLabel: String?
+  package let message: Text
+  package let queueLabel: Text?
+  package let operationLabel: Text?
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
   /// Set in reports of a stall.
@@ -23,7 +23,7 @@ package struct Report {
     operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
     isRunning: Bool, nanoseconds: Int64
   ) -> Report {
-    let what = isRunning ? " has been running for " : " has been waiting to start for "
+    let what: Text = isRunning ? " has been running for " : " has been waiting to start for "
     // Swift's formatting of floating-point numbers would be a hundredth of the library's size.
     return Report(
       .stall, operation, queue, at: site,
@@ -34,29 +34,29 @@ package struct Report {
     operation: UnsafePointer<CChar>?, queue: UnsafePointer<CChar>?, at site: Site,
     enqueuedAt place: UnsafePointer<CChar>?
   ) -> Report {
-    let isNamed = site.inBrackets(after: operation.map { String(cString: $0) }).isEmpty
-    let line = place.map { String(cString: $0).inOneLine } ?? (isNamed ? nil : site.line?.text)
+    let isNamed = site.inBrackets(after: operation.map { Text(cString: $0) }).isEmpty
+    let line = place.map { Text(cString: $0).inOneLine } ?? (isNamed ? nil : site.line?.text)
     let origin = line.map { "; it was enqueued at " + $0 } ?? ""
     return Report(
       .lostToken, operation, queue, at: site,
       describe(operation, queue) + " was abandoned: its token was lost unfinished" + origin)
   }
 
-  package static func runaway(value: String?, changes: UInt32) -> Report {
+  package static func runaway(value: Text?, changes: UInt32) -> Report {
     Report(
       kind: .runaway,
-      message: describe(value: value) + " was changed " + String(changes)
+      message: describe(value: value) + " was changed " + Text(changes)
         + " times in a row by its own observers in answer to one another; they may never stop")
   }
 
-  static func lostObserver(value: String?) -> Report {
+  static func lostObserver(value: Text?) -> Report {
     Report(
       kind: .lostObserver,
       message: "an observation of " + describe(value: value)
         + " has ended: the queue that is to call its observer is closed, or full")
   }
 
-  static func noThread(pool: String?) -> Report {
+  static func noThread(pool: Text?) -> Report {
     let name = pool == nil ? "the library's pool" : quoted(pool, after: "pool ")
     return Report(
       kind: .noThread,
@@ -68,14 +68,14 @@ package struct Report {
 
   /// `ring`: who waits, and what each one waits for. `work`: where the work whose wait is
   /// refused was enqueued. `wait`: the line that waits.
-  package static func deadlock(ring: [String], of work: Site, at wait: Site) -> Report {
-    var message = "a wait was refused because it could never end: "
+  package static func deadlock(ring: [Text], of work: Site, at wait: Site) -> Report {
+    var message: Text = "a wait was refused because it could never end: "
     let left = ring.count - 1 - 2 * namesAtAnEnd
     var place = 0
     while place < ring.count {
       if place > 0 { message.add(" waits for ") }
       let isGap = left > 1 && place == 1 + namesAtAnEnd
-      message.add(isGap ? String(left) + " more" : ring[place])
+      message.add(isGap ? Text(left) + " more" : ring[place])
       place += isGap ? left : 1
     }
     let (line, waiting) = (work.line, wait.line)
@@ -89,15 +89,15 @@ package struct Report {
 
   private init(
     _ kind: Kind, _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
-    at site: Site, _ message: String
+    at site: Site, _ message: Text
   ) {
     self.init(
-      kind: kind, message: message, queueLabel: queue.map { String(cString: $0) },
-      operationLabel: operation.map { String(cString: $0) }, site: site)
+      kind: kind, message: message, queueLabel: queue.map { Text(cString: $0) },
+      operationLabel: operation.map { Text(cString: $0) }, site: site)
   }
 
   package init(
-    kind: Kind, message: String, queueLabel: String? = nil, operationLabel: String? = nil,
+    kind: Kind, message: Text, queueLabel: Text? = nil, operationLabel: Text? = nil,
     site: Site = .unknown
   ) {
     self.kind = kind
@@ -110,26 +110,26 @@ package struct Report {
   private static func describe(
     _ operation: UnsafePointer<CChar>?, _ queue: UnsafePointer<CChar>?,
     at site: Site = .unknown
-  ) -> String {
-    let name = operation.map { String(cString: $0) }
+  ) -> Text {
+    let name = operation.map { Text(cString: $0) }
     let subject = name == nil ? "an operation" : quoted(name, after: "operation ")
-    let place = quoted(queue.map { String(cString: $0) }, after: " of queue ")
+    let place = quoted(queue.map { Text(cString: $0) }, after: " of queue ")
     return subject + site.inBrackets(after: name) + place
   }
 
   @inline(never)
-  static func describe(value: String?) -> String {
+  static func describe(value: Text?) -> Text {
     value == nil ? "an unnamed value" : quoted(value, after: "value ")
   }
 
   /// Quotes a label for a message, which stays one line whatever the label contains.
-  package static func quoted(_ label: String) -> String {
+  package static func quoted(_ label: Text) -> Text {
     "\"" + label.inOneLine + "\""
   }
 
   /// A quoted label after some words; empty if there is no label.
   @inline(never)
-  static func quoted(_ label: String?, after words: String) -> String {
+  static func quoted(_ label: Text?, after words: Text) -> Text {
     label.map { words + quoted($0) } ?? ""
   }
 
@@ -140,35 +140,30 @@ package struct Report {
     } else {
       var line = "inturn: " + message + "\n"
       if let stall, stall.isKeptByToken { Self.add(whereTokenIs: stall.copyOfToken, to: &line) }
-      Self.write(&line)
+      Self.write(line)
     }
   }
 
-  private static func add(whereTokenIs copy: UnsafePointer<CChar>?, to lines: inout String) {
+  private static func add(whereTokenIs copy: UnsafePointer<CChar>?, to lines: inout Text) {
     lines.add("  ")
     let isNowhere = copy?.pointee == 0
     if let copy {
       lines.add(isNowhere ? "no copy of the token is in the memory" : "a copy of the token is ")
-      lines.add(isNowhere ? " of this process" : String(cString: copy))
+      lines.add(isNowhere ? " of this process" : Text(cString: copy))
       lines.add("; ")
     }
-    lines.add("inturn holders " + String(getpid()))
+    lines.add("inturn holders " + Text(getpid()))
     lines.add(isNowhere ? " looks into registers, too\n" : " says who has the token\n")
   }
 
   /// Says where all that is stuck is told, if who reads the standard error is told only a part.
   static func sayThatMoreIsStuck() {
     if Engine.current.pointee.reportHandler.current != nil { return }
-    var line = "inturn: more is stuck; inturn why " + String(getpid()) + " tells all\n"
-    write(&line)
+    write("inturn: more is stuck; inturn why " + Text(getpid()) + " tells all\n")
   }
 
-  private static func write(_ line: inout String) {
-    line.withUTF8 { bytes in
-      bytes.withMemoryRebound(to: CChar.self) {
-        inturn_system_write_error($0.baseAddress!, UInt($0.count))
-      }
-    }
+  private static func write(_ line: Text) {
+    line.withCString { inturn_system_write_error($0, UInt(line.length)) }
   }
 }
 

@@ -61,13 +61,7 @@ package struct SnapshotEntry: Sendable {
     withUnsafeMutableBytes(of: &label) { cutText(text, to: $0) }
   }
 
-  mutating func setLabel(_ text: String?) {
-    guard let text else { return }
-    // The engine's strings are contiguous.
-    _ = text.utf8.withContiguousStorageIfAvailable { bytes in
-      withUnsafeMutableBytes(of: &label) { cutText(bytes, to: $0) }
-    }
-  }
+  mutating func setLabel(_ text: Text?) { text?.withCString { setLabel($0) } }
 }
 
 /// Room for the entries of one piece of a walk, on the walker's stack.

@@ -19,8 +19,8 @@ package struct StallLink {
   }
 
   package fileprivate(set) var cause: Cause
-  package let queueLabel: String?
-  package let operationLabel: String?
+  package let queueLabel: Text?
+  package let operationLabel: Text?
   package let isOperation: Bool
   /// Where the operation was enqueued, or the queue suspended.
   package let site: Site
@@ -35,17 +35,17 @@ package struct StallLink {
   /// The line that waits for the next link, of a wait.
   private(set) var lineOfWait = Site.unknown
   /// What a message says about it after its name; empty if the next link explains it.
-  var predicate = ""
+  var predicate: Text = ""
 
   /// The thread that is in its call, as it appears in a message; empty if there is none.
-  var placeOfCall: String {
+  var placeOfCall: Text {
     if thread == 0 { return "" }
     var name: (UInt64, UInt64) = (0, 0)
     return withUnsafeMutablePointer(to: &name) {
       $0.withMemoryRebound(to: CChar.self, capacity: 16) {
         inturn_system_find_thread_name(thread, $0)
-        let name = $0.pointee == 0 ? "" : " (" + String(cString: $0) + ")"
-        return " on thread " + String(thread) + name
+        let name: Text = $0.pointee == 0 ? "" : " (" + Text(cString: $0) + ")"
+        return " on thread " + Text(thread) + name
       }
     }
   }
@@ -63,18 +63,18 @@ package struct StallLink {
     predicate = "they wait for each other"
   }
 
-  static var nothing: String { "nothing keeps it" }
+  static var nothing: Text { "nothing keeps it" }
 
   /// What it is and what keeps it; the latter is empty if the next link explains it.
-  package var text: String {
-    var text = ""
+  package var text: Text {
+    var text: Text = ""
     addName(to: &text)
     return predicate.isEmpty ? text : text + ": " + predicate
   }
 
   /// Adds its name as it appears in a message.
   @inline(never)
-  fileprivate func addName(to message: inout String) {
+  fileprivate func addName(to message: inout Text) {
     if isOperation {
       message.add(operationLabel.map { Report.quoted($0) } ?? "an operation")
       message.add(site.inBrackets(after: operationLabel))
@@ -233,14 +233,14 @@ package struct Stall {
     report("", waitingWhere: links[0].isOperation ? " in its queue." : " in it.")
   }
 
-  private func report(_ beginning: String, waitingWhere place: String) -> Report {
+  private func report(_ beginning: Text, waitingWhere place: Text) -> Report {
     var message = beginning
     for number in links.indices {
       if number > 0 {
         let isAfterGap = skipped > 0 && number == links.count - 1
         message.add(" waits")
         message.add(links[number - 1].lineOfWait.inBrackets)
-        if isAfterGap { message.add(", by way of " + String(skipped) + " more,") }
+        if isAfterGap { message.add(", by way of " + Text(skipped) + " more,") }
         message.add(" for ")
       }
       links[number].addName(to: &message)
@@ -249,7 +249,7 @@ package struct Stall {
     message.add(last.predicate.isEmpty ? "it waits for others" : last.predicate)
     message.add(".")
     if waiting > 0 {
-      message.add(" " + String(waiting))
+      message.add(" " + Text(waiting))
       if links.count > 1 { message.add(" more") }
       message.add(waiting == 1 ? " waits" : " wait")
       message.add(place)
@@ -262,11 +262,11 @@ package struct Stall {
   }
 
   /// A time as messages show it: rounded down, so that no time is overstated.
-  static func text(_ nanoseconds: Int64) -> String {
+  static func text(_ nanoseconds: Int64) -> Text {
     let milliseconds = nanoseconds / 1_000_000
-    if milliseconds < 1000 { return String(milliseconds) + " ms" }
-    var text = String(milliseconds / 1000)
-    if milliseconds < 60_000 { text += "." + String(milliseconds % 1000 / 100) }
+    if milliseconds < 1000 { return Text(milliseconds) + " ms" }
+    var text = Text(milliseconds / 1000)
+    if milliseconds < 60_000 { text.add("." + Text(milliseconds % 1000 / 100)) }
     return text + " s"
   }
 }

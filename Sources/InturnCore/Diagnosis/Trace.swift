@@ -72,8 +72,8 @@ package enum Trace {
         var name =
           executor.label ?? (handle == Engine.current.pointee.poolHandle ? "worker pool" : "")
         if handle == Engine.current.pointee.mainExecutorHandle { name = "main executor" }
-        name.withUTF8 { name in
-          cutText(name, to: UnsafeMutableRawBufferPointer(start: room, count: Int(size)))
+        name.withCString {
+          cutText($0, to: UnsafeMutableRawBufferPointer(start: room, count: Int(size)))
         }
         return true
       }

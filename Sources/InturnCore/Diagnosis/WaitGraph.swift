@@ -61,7 +61,7 @@ package enum WaitGraph {
 
   /// Why a task's wait is refused; it has been reported.
   package struct Deadlock: Error {
-    package let message: String
+    package let message: Text
   }
 
   /// A wait as others see it.

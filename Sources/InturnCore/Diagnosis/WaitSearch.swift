@@ -54,7 +54,7 @@ struct WaitSearch {
     /// An operation is held up by a wait inside it, which is no step of its own.
     case none
 
-    var text: String? {
+    var text: Text? {
       switch self {
       case .lane(let lane): lane.describedForReports
       case .trail(let trail): trail.describedForReports
@@ -416,19 +416,19 @@ struct WaitSearch {
         }
       }
     }
-    var names: [String] = []
+    var names: [Text] = []
     var place = lastNode
     while let origin = nodes[place].origin {
       if let name = details[origin.hindrance].name.text { names.append(name) }
       if case .queue(let lane)? = nodes[origin.node].wait?.target {
         let name = lane.describedForReports
-        if names.last?.isSame(as: name) != true { names.append(name) }
+        if names.last != name { names.append(name) }
       }
       place = origin.node
       if place == lastNode { break }
     }
     let caller = nameOfWaiter
-    let isClosed = names.first?.isSame(as: caller) == true
+    let isClosed = names.first == caller
     names.append(caller)
     names.reverse()
     if !isClosed { names.append(caller) }
@@ -436,7 +436,7 @@ struct WaitSearch {
   }
 
   /// The queue or value that the last wait is inside of.
-  private var nameOfWaiter: String {
+  private var nameOfWaiter: Text {
     if last.task == nil { return last.nameOfWaiter }
     // The operation through which the path has come, which need not be the innermost.
     let operation = nodes[lastNode].origin.flatMap { Lane.Pointer(bitPattern: nodes[$0.node].lane) }
@@ -455,7 +455,7 @@ extension WaitGraph.Wait {
   }
 
   /// The queue or value whose callback the thread is in.
-  fileprivate var nameOfWaiter: String {
+  fileprivate var nameOfWaiter: Text {
     for frame in frames {
       if let lane = frame.lane { return lane.describedForReports }
       if let call = frame.call {

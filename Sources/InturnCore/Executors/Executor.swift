@@ -9,7 +9,7 @@ package class Executor: @unchecked Sendable {
   /// Set before the executor is shared; null for one without a handle.
   @exclusivity(unchecked) final var handle = Handle(bits: 0)
   /// The name of a pool's threads.
-  let label: String?
+  let label: Text?
   /// Keeps what follows off the cache line of the reference count, which drainers write.
   private let padding: (UInt64, UInt64) = (0, 0)
   private let shared: UnsafeMutablePointer<Shared>
@@ -44,7 +44,7 @@ package class Executor: @unchecked Sendable {
     _modify { yield &shared.pointee.machine }
   }
 
-  init(label: String?, _ machine: PoolMachine = PoolMachine(target: 0, maximum: 0)) {
+  init(label: Text?, _ machine: PoolMachine = PoolMachine(target: 0, maximum: 0)) {
     self.label = label
     precondition(MemoryLayout<Shared>.size <= Shared.byteCount)
     shared = UnsafeMutableRawPointer.allocate(
@@ -103,7 +103,7 @@ package class Executor: @unchecked Sendable {
   }
 
   /// Why nothing that waits is being called, in words; asked when nothing has been for a while.
-  var standing: String { fatalError("a subclass says why") }
+  var standing: Text { fatalError("a subclass says why") }
 
   /// Whether somebody waits for what is in the lane whose own it is. The lane is locked.
   var isAwaited: Bool { false }

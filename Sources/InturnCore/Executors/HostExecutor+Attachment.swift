@@ -6,17 +6,14 @@ extension HostExecutor {
   /// The attached loop. The lock of `Executor` protects it.
   struct Attachment {
     /// The kind of loop, so that another kind does not use `data` as its own.
-    let loop: String
+    let loop: Text
     /// The loop's data; never accessed here.
     let data: UnsafeMutableRawPointer?
-
-    /// Compares bytes: see `Bytes`.
-    func isOf(_ loop: String) -> Bool { self.loop.isSame(as: loop) }
   }
 
   /// Attaches a loop on the calling thread. Refused if a loop is attached, if another thread
   /// drains, and for the main executor on any thread but the main one.
-  package func attach(loop: String, data: UnsafeMutableRawPointer?) -> Status {
+  package func attach(loop: Text, data: UnsafeMutableRawPointer?) -> Status {
     if isOffMainThread { return .wrongThread }
     lock.lock()
     defer { lock.unlock() }
@@ -29,20 +26,20 @@ extension HostExecutor {
   }
 
   /// The data of an attached loop of this kind; `.invalidArgument` when there is none.
-  package func attachedData(loop: String) -> (Status, UnsafeMutableRawPointer?) {
+  package func attachedData(loop: Text) -> (Status, UnsafeMutableRawPointer?) {
     lock.lock()
     let attachment = attachment
     lock.unlockAfterReadingObject()
-    guard let attachment, attachment.isOf(loop) else { return (.invalidArgument, nil) }
+    guard let attachment, attachment.loop == loop else { return (.invalidArgument, nil) }
     return (.ok, attachment.data)
   }
 
   /// Detaches the loop. May be called on any thread, as a loop may be closed elsewhere than it ran;
   /// refused while another thread drains.
-  package func detach(loop: String) -> Status {
+  package func detach(loop: Text) -> Status {
     lock.lock()
     let old = attachment
-    let isLoops = old?.isOf(loop) == true
+    let isLoops = old?.loop == loop
     let isInUse = isDrainedLocked && !isDrainedByCaller
     if isLoops && !isInUse {
       attachment = nil

@@ -51,7 +51,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var woken: UInt32 = 0
 
   package init(
-    isMain: Bool = false, label: String? = nil, waker: Waker? = nil, places: UInt32 = 1
+    isMain: Bool = false, label: Text? = nil, waker: Waker? = nil, places: UInt32 = 1
   ) {
     self.isMain = isMain
     self.places = places
@@ -195,7 +195,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     isMain ? wait.isOnMainThread : lock.withLock { attachedThread == wait.thread }
   }
 
-  override var standing: String {
+  override var standing: Text {
     lock.lock()
     defer { lock.unlock() }
     let name = Report.quoted(label, after: " ")

@@ -46,7 +46,7 @@ package final class OutsideExecutor: Executor, @unchecked Sendable {
 
   override var isAwaited: Bool { host.isAwaited }
 
-  override var standing: String { "its tasks have not come to it" }
+  override var standing: Text { "its tasks have not come to it" }
 
   override func submit(_ item: ReadyRing.Item) {
     switch item.content {

@@ -62,7 +62,7 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   private static var callNanoseconds: Int64 { 1_000 }
   private static var shortSleep: Int64 { 20_000 }
 
-  package init(target: Int, maximum: Int, label: String?, clock: Clock) {
+  package init(target: Int, maximum: Int, label: Text?, clock: Clock) {
     size = target
     self.clock = clock
     super.init(label: label, PoolMachine(target: target, maximum: maximum))
@@ -77,14 +77,14 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   package var threadCount: Int { Int(lock.withLock { machine.threads }) }
 
-  override var standing: String {
+  override var standing: Text {
     lock.lock()
     defer { lock.unlock() }
     let areInCalls = machine.threads > 0 && machine.coming == 0 && machine.parked == 0
     if !areInCalls { return "no thread of its pool comes to it" }
     return machine.threads == 1
       ? "the only thread of its pool is in a call"
-      : "all " + String(machine.threads) + " threads of its pool are in calls"
+      : "all " + Text(machine.threads) + " threads of its pool are in calls"
   }
 
   @_optimize(speed)
@@ -159,10 +159,11 @@ package final class WorkerPool: Executor, @unchecked Sendable {
 
   private func startThread() {
     let context = Unmanaged.passRetained(self)
-    let started = inturn_system_start_thread(
-      label ?? "inturn-worker",
-      { Unmanaged<WorkerPool>.fromOpaque($0!).takeRetainedValue().work() },
-      context.toOpaque())
+    let started = (label ?? "inturn-worker").withCString {
+      inturn_system_start_thread(
+        $0, { Unmanaged<WorkerPool>.fromOpaque($0!).takeRetainedValue().work() },
+        context.toOpaque())
+    }
     if !started {
       context.release()
       lock.lock()

@@ -20,21 +20,6 @@ struct Bytes: Equatable {
   static func == (left: Bytes, right: Bytes) -> Bool { strcmp(left.text, right.text) == 0 }
 }
 
-extension String {
-  /// Whether it ends with the same bytes; see `Bytes`.
-  func ends(with end: String) -> Bool {
-    let (all, end) = (utf8CString, end.utf8CString)
-    let before = all.count - end.count
-    return before >= 0
-      && all.withUnsafeBufferPointer { all in
-        end.withUnsafeBufferPointer { strcmp(all.baseAddress! + before, $0.baseAddress!) == 0 }
-      }
-  }
-
-  /// Whether it has the same bytes.
-  func isSame(as other: String) -> Bool { ends(with: other) && other.ends(with: self) }
-}
-
 /// Bytes and their hash, which is computed once. It is seeded, so that nobody can choose keys that
 /// all get into one bucket.
 struct HashedBytes: HashKey {

@@ -8,7 +8,7 @@
 
 extension UnsafePointer<CChar> {
   /// A copy of the text, to be deallocated.
-  func copied() -> UnsafeMutablePointer<CChar> {
+  package func copied() -> UnsafeMutablePointer<CChar> {
     let size = strlen(self) + 1
     let copy = UnsafeMutablePointer<CChar>.allocate(capacity: size)
     memcpy(copy, self, size)

@@ -84,12 +84,12 @@ package struct Site: Sendable {
   }
 
   /// As in a message, such as ` (app.c:88)`; empty when it is unknown.
-  var inBrackets: String {
+  var inBrackets: Text {
     @inline(never) get { line.map { " (" + $0.text + ")" } ?? "" }
   }
 
   /// The same after a label; empty if the label ends with the line, as labels in Swift may.
-  func inBrackets(after label: String?) -> String {
+  func inBrackets(after label: Text?) -> Text {
     guard let text = line?.text else { return "" }
     return label?.ends(with: text) == true ? "" : inBrackets
   }

@@ -10,7 +10,7 @@ package struct SiteTable {
     package let function: UnsafePointer<CChar>?
     package let number: UInt32
 
-    var text: String { String(cString: file).inOneLine + ":" + String(number) }
+    var text: Text { Text(cString: file).inOneLine + ":" + Text(number) }
   }
 
   /// Addresses of lines, or zero. Exchanged with releasing order once a line is complete, loaded

@@ -21,7 +21,7 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var stored: Value
 
   @usableFromInline
-  package init(_ value: Value, label: String? = nil) {
+  package init(_ value: Value, label: Text? = nil) {
     stored = value
     words = ValueBits<Value>.areWords ? ValueBits<Value>.makeWords(value) : nil
     super.init(word: ValueBits<Value>.areWord ? ValueBits<Value>.word(value) : 0, label: label)

@@ -12,7 +12,7 @@ package class TrailBase: @unchecked Sendable {
   /// without the lock, with acquiring order.
   @usableFromInline final let word: Atomic<UInt64>
   /// Its name in reports.
-  package final let label: String?
+  package final let label: Text?
   /// Counts wake-ups of threads that wait for a call to end, or for everybody to have been told.
   final let wakeups = WakeWord.make()
   /// Whether a thread sleeps on `wakeups`, or is about to.
@@ -24,7 +24,7 @@ package class TrailBase: @unchecked Sendable {
   @exclusivity(unchecked) final var holderOnlyWatches = false
 
   @usableFromInline
-  init(word: UInt64, label: String?) {
+  init(word: UInt64, label: Text?) {
     self.word = Atomic(word)
     self.label = label
   }
@@ -95,5 +95,5 @@ package class TrailBase: @unchecked Sendable {
   /// The queues that still have to tell somebody of a change up to this one.
   func queuesToTell(_ number: UInt64) -> [Handle] { [] }
 
-  var describedForReports: String { Report.describe(value: label) }
+  var describedForReports: Text { Report.describe(value: label) }
 }

@@ -9,7 +9,7 @@ final class ValueObject: Sendable {
   /// Whether it shows a state of the engine's, which its holder cannot change.
   let isState: Bool
 
-  init(_ value: RawValue, _ references: ReferenceFunctions, label: String?) {
+  init(_ value: RawValue, _ references: ReferenceFunctions, label: Text?) {
     self.references = references
     trail = Trail(value, label: label)
     kind = value.kind

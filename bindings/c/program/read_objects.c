@@ -40,24 +40,11 @@ uint64_t id_at(const struct reader *reader, uint64_t address) {
 
 // Each of these reads an object into its thing. False if it cannot be read.
 
-/// A Swift string of up to 15 bytes is stored in its two words, a longer one
-/// elsewhere.
-void take_string(struct reader *reader, const uint64_t words[2], char *label,
-                 size_t room) {
-  uint64_t object = words[1];
-  size_t length = object >> 61 == 7 ? object >> 56 & 15
-                                    : words[0] & UINT64_C(0xffffffffffff);
-  if (length >= room)
-    length = room - 1;
-  label[0] = '\0';
-  if (object == 0)
-    return;
-  if (object >> 61 == 7)
-    memcpy(label, words, length);
-  else if (!read_at(reader, (object & UINT64_C(0xfffffffffffffff)) + 32, label,
-                    length))
-    length = 0;
-  label[length] = '\0';
+bool take_label(struct reader *reader, uint64_t address, char *label,
+                size_t room) {
+  return address &&
+         read_text(reader->memory, address + sizeof(struct inturn_layout_array),
+                   label, room);
 }
 
 static void add_parkers(struct reader *reader, uint64_t workers) {
@@ -87,7 +74,7 @@ static bool read_executor(struct reader *reader, uint64_t address,
       !read_at(reader, executor.shared, &shared, sizeof shared))
     return false;
   thing->count = shared.count;
-  take_string(reader, executor.label, thing->label, sizeof thing->label);
+  take_label(reader, executor.label, thing->label, sizeof thing->label);
   if (executor.type == reader->pool_type) {
     thing->is_pool = true;
     thing->running = shared.threads;
@@ -238,8 +225,7 @@ char *standing(struct queue *queue) {
   if (!read_at(reader, address, &host, sizeof host))
     return text("its executor does not call it");
   char label[64], name[68] = "";
-  take_string(reader, queue->executor.label, label, sizeof label);
-  if (queue->executor.label[1])
+  if (take_label(reader, queue->executor.label, label, sizeof label))
     snprintf(name, sizeof name, " \"%s\"", label);
   if (host.drainers > 0)
     return text("who drains its executor%s is in a call that has not returned",

@@ -72,7 +72,7 @@ static void take_wait(struct reader *reader, const wait *wait,
   else if (target != WAITS_FOR_OBSERVERS)
     thing->queue = queue_at(reader, wait->target);
   else if (read_at(reader, wait->target, &trail, sizeof trail))
-    take_string(reader, trail.label, thing->label, sizeof thing->label);
+    take_label(reader, trail.label, thing->label, sizeof thing->label);
 }
 
 /// Adds the wait at an address, if it is there. What belongs to it is its own

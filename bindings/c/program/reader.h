@@ -143,9 +143,9 @@ uint64_t id_at(const struct reader *reader, uint64_t address);
 /// as far as a short search finds one. 0 if there is none.
 uint64_t earlier_in_batch(struct reader *reader, const slot *slot);
 
-/// Takes a Swift string, cut to the room.
-void take_string(struct reader *reader, const uint64_t words[2], char *label,
-                 size_t room);
+/// Takes a label of the engine's, cut to the room. False if there is none.
+bool take_label(struct reader *reader, uint64_t address, char *label,
+                size_t room);
 
 /// Why an executor calls nothing, in the engine's words.
 char *standing(struct queue *queue);
