@@ -2057,8 +2057,8 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    hidden view, a manual clock) and what is running with nothing behind it is
    reported after ten times as long, unless somebody waits for it: a thread in
    the library, or who is named by inturn_report_set_awaited. So is what an
-   interaction queue shows, as people take their time, unless somebody waits for
-   the whole queue, as inturn_queue_drain does. What waits for a moment of the
+   interaction queue shows, and what waits for that, as people take their time,
+   unless somebody waits for the whole queue, as inturn_queue_drain does. What waits for a moment of the
    system's clock is reported only if somebody waits for it and the moment is
    ten times as far away. What somebody waits for in a queue that gets on with
    other operations is reported after ten times as long, too: it may only take

@@ -195,6 +195,17 @@ static void keep_and_tell(void *into, inturn_token token) {
   gate_pass(&held);
 }
 
+inturn_operation enqueue_kept(inturn_queue queue, const char *label,
+                              inturn_operation after) {
+  inturn_operation_options options = labelled(label);
+  inturn_operation operation;
+  options.after = &after;
+  options.after_count = after.bits != 0;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
+                                     &operation));
+  return operation;
+}
+
 void hold_kept(inturn_queue queue, const inturn_operation_options *options,
                inturn_token *token, inturn_operation *operation) {
   long before = gate_count(&held);

@@ -67,6 +67,11 @@ inturn_queue labelled_queue(inturn_queue_kind kind, const char *label);
 /* Options with this label. */
 inturn_operation_options labelled(const char *label);
 
+/* Enqueues a labelled operation that comes after another one, unless that is a
+   null handle, and finishes; the caller releases the handle. */
+inturn_operation enqueue_kept(inturn_queue queue, const char *label,
+                              inturn_operation after);
+
 /* Enqueues work that keeps its token there, and waits until it is called. */
 void hold(inturn_queue queue, const char *label, inturn_token *token);
 void hold_with(inturn_queue queue, const inturn_operation_options *options,

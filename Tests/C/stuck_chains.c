@@ -6,17 +6,6 @@
  */
 #include "stuck.h"
 
-static inturn_operation enqueue_kept(inturn_queue queue, const char *label,
-                                     inturn_operation after) {
-  inturn_operation_options options = labelled(label);
-  inturn_operation operation;
-  options.after = &after;
-  options.after_count = after.bits != 0;
-  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
-                                     &operation));
-  return operation;
-}
-
 static void the_chain_leads_to_the_cause(void) {
   stalls_begin(-1);
   inturn_queue network = labelled_queue(INTURN_QUEUE_FIFO, "network");

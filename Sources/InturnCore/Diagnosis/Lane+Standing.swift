@@ -1,116 +1,5 @@
 import CInturnSystem
 
-/// Why a lane or one of its operations is stalled, as seen under the lane's lock.
-struct Standing {
-  /// One link; or two, if an operation waits for its turn and the second says what holds the lane up.
-  var links: [StallLink]
-  /// How many operations of the lane are pending, except the one in the first link.
-  fileprivate(set) var waiting: UInt64 = 0
-  /// The mark of the lane's progress.
-  fileprivate(set) var mark: UInt64 = 0
-  /// The same for everything that is stalled for the same cause.
-  fileprivate(set) var key: UInt64 = 0
-  /// The queue's own.
-  fileprivate(set) var limit = StallLimit.standard
-  /// The stall may well be intended.
-  fileprivate(set) var isPatient = false
-  /// Since when the last link's operation stands still whatever else its lane does: it has started and
-  /// reports no progress, or others keep it back. Nil if that is not known.
-  fileprivate(set) var since: Int64?
-  /// After how long it goes on by itself.
-  fileprivate(set) var rest = Int64.max
-  /// When the last link's operation was started, if known.
-  fileprivate(set) var startedAt: Int64?
-  /// The last link's operation, with a reference, if others keep it from starting: see `complete`.
-  fileprivate var blocked: OperationSlot.Pointer?
-  /// The last link's operation, if it runs: it may wait for others. There is a reference until
-  /// `complete`.
-  fileprivate(set) var running: OperationSlot.Pointer?
-  /// The operation to look at next, with a reference; or else the lane.
-  private(set) var next: OperationSlot.Pointer?
-  private(set) var nextLane: Lane.Pointer?
-  /// The line that waits for it, if work does.
-  private(set) var lineOfWait: Site?
-
-  fileprivate init(_ link: StallLink) { links = [link] }
-
-  /// Says how long the work has been running, since it was started or at least since the lane stalled;
-  /// and on which thread, if it is called. No lock is held.
-  mutating func addRun(at now: Int64, lanesSince: Int64?) {
-    guard running != nil else { return }
-    let (last, begin) = (links.count - 1, startedAt ?? lanesSince)
-    if begin == nil && links[last].thread == 0 { return }
-    var text: Text = "running"
-    if let begin { text.add(" for " + Stall.text(now - begin)) }
-    text.add(links[last].placeOfCall)
-    links[last].predicate = text + ", " + links[last].predicate
-  }
-
-  /// Looks for the operations that block this one, or for what its work waits for. The lane's lock is
-  /// not held, as they may be in other lanes. False if it is blocked and none is found: then the last
-  /// link says why.
-  mutating func complete() -> Bool {
-    if let running { follow(running) }
-    guard let blocked else { return true }
-    self.blocked = nil
-    var earlier: [OperationSlot.Pointer] = []
-    var strays: [OperationSlot.Pointer] = []
-    _ = blocked.lane.whatKeepsBack(blocked, &earlier, strays: &strays)
-    next = earlier.first { !$0.loadWord().isEnded }
-    // An operation that has several of its names, for example, is listed several times.
-    next?.addReference()
-    for slot in earlier { slot.dropReference() }
-    for slot in strays { slot.dropReference() }
-    next = next ?? blocked.lane.earlierInBatch(of: blocked)
-    // Its end may not be told yet.
-    if let ended = next, ended.loadWord().isEnded {
-      ended.dropReference()
-      next = nil
-    }
-    var isFound = next != nil
-    if !isFound {
-      if !blocked.lane.waitsInBatch(blocked) {
-        links[links.count - 1].isKeptByNothing()
-      } else if let undelivered = blocked.lane.undelivered() {
-        links += undelivered.links
-        key = undelivered.key
-        isFound = true
-      } else {
-        links[links.count - 1].predicate = "it waits for others of its batch"
-      }
-    }
-    blocked.dropReference()
-    return isFound
-  }
-
-  /// Looks for what a wait inside the running operation is for.
-  private mutating func follow(_ running: OperationSlot.Pointer) {
-    defer { running.dropReference() }
-    let last = links.count - 1
-    guard
-      let wait = WaitGraph.wait(
-        inside: running, of: running.lane, inCall: links[last].cause == .call)
-    else { return }
-    switch wait.target {
-    case .operation: next = WaitGraph.operation(of: wait)
-    case .queue(let lane): nextLane = lane
-    case .observers(of: let trail, .told(let number)):
-      nextLane = trail.queuesToTell(number).first.flatMap(Engine.lane)
-    case .calls, .observers: break
-    case .needs:
-      switch WaitGraph.state(of: wait).needs.first {
-      case .operation(let handle): next = OperationSlot.Pointer.find(told: handle).1
-      case .quiet(let queue), .place(in: let queue, outOf: _): nextLane = Engine.lane(queue)
-      case .batch(let handle):
-        nextLane = Engine.batch(handle).1.flatMap { Engine.lane($0.queue) }
-      case .end(of: let holder): nextLane = Lane.Pointer(bitPattern: holder.lane)
-      case nil: break
-      }
-    }
-    if next != nil || nextLane != nil { lineOfWait = wait.site }
-  }
-}
-
 extension UnsafeMutablePointer<Lane> {
   /// Its progress so far. Nil if nothing is pending or running.
   func progress() -> LaneProgress? {
@@ -158,54 +47,73 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Why the lane, or an operation to which the caller has a reference, is stalled. Nil if it may make
-  /// progress. `isAsked`: a caller asks for the reason in any case; nil only if the operation is over.
-  /// `passed`: running operations that the lane is named after only if it has no others.
+  /// progress. `passed`: running operations that the lane is named after only if it has no others.
   func standing(
-    of slot: OperationSlot.Pointer?, at now: Int64, isAsked: Bool,
+    of slot: OperationSlot.Pointer?, at now: Int64, for asker: Standing.Asker,
     besides passed: [OperationSlot.Pointer]
   ) -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     guard let slot else {
-      if isAsked && isQuiet { return nil }
-      return standingLocked(at: now, isAsked: isAsked, besides: passed)
-        ?? (isAsked ? queueLocked(.none, StallLink.nothing) : nil)
+      if asker == .question && isQuiet { return nil }
+      return standingLocked(at: now, for: asker, besides: passed)
+        ?? (asker == .question ? queueLocked(.none, StallLink.nothing) : nil)
     }
     // After an operation has ended, its slot may belong to another lane.
     let word = slot.loadWord()
     guard slot.lane == self, !word.isOver else { return nil }
     if word.contains(.started) {
-      guard var standing = runningLocked(slot) else { return freeLocked(slot, isAsked: isAsked) }
-      if !standing.links[0].isOperation {
+      let ofSegment =
+        hasPendingSegmentLocked(slot)
+        ? standingLocked(at: now, for: asker, besides: passed + [slot]) : nil
+      guard var standing = ofSegment ?? runningLocked(slot) else { return freeLocked(slot, asker) }
+      if ofSegment != nil || !standing.links[0].isOperation {
         standing.links.insert(linkLocked(.turn, of: slot), at: 0)
       }
       return standing
     }
-    if slot.blockers > 0 { return blockedLocked(slot, at: now, isAsked: isAsked) }
-    guard var standing = standingLocked(at: now, isAsked: isAsked, besides: passed) else {
-      return freeLocked(slot, isAsked: isAsked)
+    if slot.blockers > 0 { return blockedLocked(slot, at: now, for: asker) }
+    guard var standing = standingLocked(at: now, for: asker, besides: passed) else {
+      return freeLocked(slot, asker)
     }
     standing.links.insert(linkLocked(.turn, of: slot), at: 0)
     if standing.waiting > 0 { standing.waiting -= 1 }
     return standing
   }
 
-  private func freeLocked(_ slot: OperationSlot.Pointer, isAsked: Bool) -> Standing? {
-    isAsked ? makeLocked(linkLocked(.none, of: slot, StallLink.nothing)) : nil
+  /// Whether what continues an operation of an actor waits for its turn. It looks at a limited number.
+  private func hasPendingSegmentLocked(_ slot: OperationSlot.Pointer) -> Bool {
+    if !pointee.machine.traits.contains(.segments) { return false }
+    stopBurstLocked()
+    var (isFound, left) = (false, 1000)
+    _ = forEachPendingLocked { job in
+      left -= 1
+      if let other = job.slot, other.loadWord().contains(.segment) {
+        isFound = other.segmentOperation == slot
+      }
+      return !isFound && left > 0
+    }
+    return isFound
+  }
+
+  private func freeLocked(
+    _ slot: OperationSlot.Pointer, _ asker: Standing.Asker
+  ) -> Standing? {
+    asker == .question ? makeLocked(linkLocked(.none, of: slot, StallLink.nothing)) : nil
   }
 
   private func standingLocked(
-    at now: Int64, isAsked: Bool, besides passed: [OperationSlot.Pointer]
+    at now: Int64, for asker: Standing.Asker, besides passed: [OperationSlot.Pointer]
   ) -> Standing? {
     switch obstacleLocked {
     case .nothing: return nil
     case .suspended: return suspendedLocked(at: now)
-    case .pace: return heldLocked(at: now, isAsked: isAsked)
+    case .pace: return heldLocked(at: now, for: asker)
     case .executor: return executorLocked()
     case .offer: return queueLocked(.task, "the task of what comes next does not begin")
     case .callback: return callbackLocked()
     case .running(let inCall): return oldestLocked(inCall: inCall, besides: passed)
-    case .blocked(let slot): return blockedLocked(slot, at: now, isAsked: isAsked)
+    case .blocked(let slot): return blockedLocked(slot, at: now, for: asker)
     }
   }
 
@@ -239,6 +147,7 @@ extension UnsafeMutablePointer<Lane> {
     standing.key = standing.mark
     standing.limit = stallLimitLocked
     standing.isPatient = isPatient && !(isShown ? isQueueAwaitedLocked : isAwaitedLocked)
+    standing.isShown = isShown
     return standing
   }
 
@@ -255,12 +164,19 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.contains(.waitedFor) || executor.isAwaited
   }
 
-  /// The same, or for any work in it.
+  /// The same, or for any work in it; see `isAwaitedLocked`.
+  var isAwaited: Bool {
+    pointee.lock.lock()
+    defer { pointee.lock.unlockAfterReadingObject() }
+    return isAwaitedLocked
+  }
+
+  /// The same, or for any work in it. It looks at a limited number.
   private var isAwaitedLocked: Bool {
     if isQueueAwaitedLocked { return true }
     // Pending jobs then stay pending, and what they refer to stays alive.
     stopBurstLocked()
-    var (isAwaited, left) = (false, 100)
+    var (isAwaited, left) = (false, 4000)
     forEachRunningLocked(while: !isAwaited && left > 0) {
       left -= 1
       isAwaited = self.isAwaited(running: $0)
@@ -345,7 +261,7 @@ extension UnsafeMutablePointer<Lane> {
     return queueLocked(.suspended, at: site, text, isPatient: true)
   }
 
-  private func heldLocked(at now: Int64, isAsked: Bool) -> Standing? {
+  private func heldLocked(at now: Int64, for asker: Standing.Asker) -> Standing? {
     guard let pace = pointee.extra?.pointee.pace else { return nil }
     switch causeOfPaceLocked {
     case .view:
@@ -354,7 +270,8 @@ extension UnsafeMutablePointer<Lane> {
     case .clock: return queueLocked(.clock, Self.clockPredicate("start"), isPatient: true)
     default:
       // It continues by itself, but a caller who waits for it may want to know.
-      guard isAsked || isAwaitedLocked, let moment = pace.pointee.nextStart else { return nil }
+      guard asker != .watchdog || isAwaitedLocked, let moment = pace.pointee.nextStart
+      else { return nil }
       let rest = max(0, moment - now)
       var standing = queueLocked(.delay, "it starts nothing for another " + Stall.text(rest))
       standing.rest = rest
@@ -368,13 +285,13 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func blockedLocked(
-    _ slot: OperationSlot.Pointer, at now: Int64, isAsked: Bool
+    _ slot: OperationSlot.Pointer, at now: Int64, for asker: Standing.Asker
   ) -> Standing? {
     let cause = causeLocked(ofPending: slot)
     var standing: Standing
     if cause == .clock || cause == .delay {
       // Its timer lets it continue, but a caller who waits for it may want to know.
-      guard isAsked || cause == .clock || isAwaitedLocked else { return nil }
+      guard asker != .watchdog || cause == .clock || isAwaitedLocked else { return nil }
       let rest = max(0, slot.plan.unsafelyUnwrapped.pointee.retryAt - now)
       let text =
         cause == .clock
@@ -393,7 +310,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Why the end of an operation is not told yet to those of its batch that wait for it.
-  fileprivate func undelivered() -> Standing? {
+  func undelivered() -> Standing? {
     pointee.lock.lock()
     defer { pointee.lock.unlockAfterReadingObject() }
     return executorLocked() ?? (pointee.machine.active > 0 ? callbackLocked() : nil)

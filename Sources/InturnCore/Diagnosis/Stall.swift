@@ -132,6 +132,8 @@ package struct Stall {
     slot?.addReference()
     var steps = 0
     var goesOn = true
+    // Somebody waits for the first link, or its work for the next.
+    var isAwaited = operation != nil
     /// The chain that ends with the first work that waits. It is told, in patience, where what that
     /// waits for gets on: it may be for ever, as with a queue that is never empty.
     var upToWait: Stall?
@@ -140,7 +142,12 @@ package struct Stall {
     var passed: [OperationSlot.Pointer] = []
     while goesOn && steps < Self.mostSteps {
       let isOperation = slot != nil
-      let found = lane.standing(of: slot, at: now, isAsked: limit == nil, besides: passed)
+      var asker = Standing.Asker.question
+      if limit != nil {
+        isAwaited = isAwaited || upToWait != nil || (steps == 1 && first.isAwaited)
+        asker = isAwaited ? .waiter : .watchdog
+      }
+      let found = lane.standing(of: slot, at: now, for: asker, besides: passed)
       slot?.dropReference()
       slot = nil
       guard var found else {
@@ -173,6 +180,12 @@ package struct Stall {
       if links.isEmpty {
         waiting = found.waiting
         isPatient = found.isPatient
+      } else {
+        // What waits for an answer has as much time as who is asked.
+        isPatient = isPatient || (found.isShown && found.isPatient)
+        // A pending one that is named does not count as well.
+        let isNamed = isOperation && lane == first && found.links[0].token == 0
+        if isNamed && waiting > 0 { waiting -= 1 }
       }
       found.addRun(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }

@@ -42,6 +42,8 @@ struct Survey: ~Copyable {
       left -= 1
       stand.pointee.nextLook = now + limit / 4
       explain(lane, nil, stand, at: now, limit: limit)
+      // Others may stand still for causes of their own.
+      explainAwaited(in: lane, stand, at: now, since: now - limit, limit: limit, &left)
     }
     return isBusy
   }
@@ -51,13 +53,21 @@ struct Survey: ~Copyable {
     in lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, limit: Int64, _ left: inout Int
   ) {
     let limit = limit * StallLimit.patience
-    for slot in lane.awaited(since: now - limit * stand.pointee.tolerance) {
+    explainAwaited(
+      in: lane, stand, at: now, since: now - limit * stand.pointee.tolerance, limit: limit, &left)
+    // When the lane itself is asked is another matter.
+    stand.pointee.nextLook = 0
+  }
+
+  private mutating func explainAwaited(
+    in lane: Lane.Pointer, _ stand: Stand.Pointer, at now: Int64, since moment: Int64,
+    limit: Int64, _ left: inout Int
+  ) {
+    for slot in lane.awaited(since: moment) {
       if left > 0 { explain(lane, slot, stand, at: now, limit: limit) }
       left -= 1
       slot.dropReference()
     }
-    // When the lane itself is asked is another matter.
-    stand.pointee.nextLook = 0
   }
 
   /// The process was stopped, as by Ctrl-Z or a debugger, and goes on: everything has its time anew.
@@ -76,6 +86,7 @@ struct Survey: ~Copyable {
     if let due = episodes.nextTelling(of: stall.key), due > now {
       stand.pointee.nextLook = due
     } else if let place = findings.firstIndex(where: { $0.stall.key == stall.key }) {
+      if findings[place].stands.contains(stand) { return }
       findings[place].stall.add(stall)
       findings[place].stands.append(stand)
     } else {

@@ -15,8 +15,12 @@ extension TrailObserver {
   package static func make(
     on executor: Handle, call: @escaping Call
   ) -> (Status, TrailObserver?) {
+    var options = QueueOptions(kind: .fifo)
+    // So that reports say what waits there.
+    let label: StaticString = "observer"
+    options.label = UnsafeRawPointer(label.utf8Start).assumingMemoryBound(to: CChar.self)
     let (status, queue) = Engine.createQueue(
-      QueueOptions(kind: .fifo), executor: executor, clock: Handle(bits: 0))
+      options, executor: executor, clock: Handle(bits: 0))
     guard status == .ok else { return (status, nil) }
     return (.ok, TrailObserver(call: call, on: queue, ownsQueue: true))
   }
