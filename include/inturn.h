@@ -2058,13 +2058,13 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    reported after ten times as long, unless somebody waits for it: a thread in
    the library, or who is named by inturn_report_set_awaited. So is what an
    interaction queue shows, and what waits for that, as people take their time,
-   unless somebody waits for the whole queue, as inturn_queue_drain does. What waits for a moment of the
-   system's clock is reported only if somebody waits for it and the moment is
-   ten times as far away. What somebody waits for in a queue that gets on with
-   other operations is reported after ten times as long, too: it may only take
-   longer than they; and so is work that waits, in its call or as a task, for
-   what gets on. What was reported and then went on after all is given twice as
-   long from then on.
+   unless somebody waits for the whole queue, as inturn_queue_drain does. What
+   waits for a moment of the system's clock is reported only if somebody waits
+   for it and the moment is ten times as far away. What somebody waits for in a
+   queue that gets on with other operations is reported after ten times as
+   long, too: it may only take longer than they; and so is work that waits, in
+   its call or as a task, for what gets on. What was reported and then went on
+   after all is given twice as long from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
 
