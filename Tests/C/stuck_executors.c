@@ -18,6 +18,23 @@ static void an_executor_that_nobody_drains_is_told(void) {
   stalls_end();
 }
 
+/* What was given to an executor stays there when the queue gets another one. */
+static void a_former_executor_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_executor pool;
+  options.label = "frames";
+  stage stage = stage_create_with(INTURN_QUEUE_FIFO, options);
+  enqueue_one(stage.queue, NULL);
+  CHECK_OK(inturn_executor_pool(&pool));
+  CHECK_OK(inturn_queue_set_executor(stage.queue, pool));
+  stall told = STALL("executor @frames");
+  CHECK(stall_says(&told, "nobody is draining its executor. 1 waits in it."));
+  stage_drain(&stage);
+  stage_destroy(&stage);
+  stalls_end();
+}
+
 static bool is_worth_it(void *context, int32_t code, uint32_t attempts) {
   CHECK(context != NULL && code == FAIL_CODE && attempts == 1);
   return false;
@@ -116,6 +133,7 @@ static void a_pool_whose_threads_are_all_in_calls_is_told_once(void) {
 }
 
 PROGRAM(stuck_executors, TEST(an_executor_that_nobody_drains_is_told),
+        TEST(a_former_executor_is_told),
         TEST(an_attempt_that_waits_for_its_executor_is_told),
         TEST(an_executor_whose_thread_is_in_a_call_is_told),
         TEST(the_main_thread_is_told_of_its_own_executor_only),

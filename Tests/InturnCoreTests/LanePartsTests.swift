@@ -103,6 +103,7 @@ import Testing
     #expect(executors.awayCount == 1)
     let isSecondNew = change(to: second, scheduled: 3)
     #expect(isSecondNew && executors.awayCount == 3)
+    #expect(executors.former(of: 3) == address(pool) && executors.former(of: 4) == nil)
     // It was kept, and drainers that wait at it are where they should be.
     let isFirstNew = change(to: first, scheduled: 3)
     #expect(!isFirstNew && executors.awayCount == 1)

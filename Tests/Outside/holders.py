@@ -41,6 +41,7 @@ PLACES = {
     "register": f"in a register of {THREAD}",
     "dropped": NOWHERE,
     "overwritten": NOWHERE,
+    "kept for a moment": NOWHERE,
     "freed": NOWHERE,
     "dead stack": NOWHERE,
     "reported": NOWHERE,
@@ -77,6 +78,13 @@ def test_each_place_of_a_token_is_found(bench: Bench) -> None:
     for sort in PLACES:
         with bench.started([str(bench.tokens), sort]) as it:
             check(bench.answer("holders", it.pid), sort)
+
+
+def test_twenty_of_each_sort_are_told_apart(bench: Bench) -> None:
+    for sort in ("heap", "stack", "kept for a moment"):
+        for variant in range(20):
+            with bench.started([str(bench.tokens), sort, str(variant)]) as it:
+                check(bench.answer("holders", it.pid), sort)
 
 
 def test_the_first_report_says_where_a_copy_is(bench: Bench) -> None:

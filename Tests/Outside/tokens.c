@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: MIT
  *
- *     tokens SORT     such as "heap"; "sorts" lists them
+ *     tokens SORT [N] such as "heap"; "sorts" lists them. N: one of many of
+ *                     the sorts "heap", "stack" and "kept for a moment"
  *     tokens plain    an operation without options, whose token is lost
  *
  * It prints "ready" when the work's call has returned, and runs for ever.
@@ -42,14 +43,34 @@ _Thread_local inturn_token of_thread;
 uint64_t encoded;
 void *somewhere;
 static int pipe_ends[2];
+static unsigned variant;
 
 static void keep_in_data(inturn_token token) { of_program.token = token; }
 
 static void keep_in_zeroed_data(inturn_token token) { zeroed[777] = token; }
 
+/* A block of one of many sizes, which is filled with something. */
+static size_t size_of_block(void) { return (size_t)64 << variant % 11; }
+
+static char *new_block(void) {
+  size_t size = size_of_block();
+  char *memory = variant % 4 == 0   ? malloc(size)
+                 : variant % 4 == 1 ? calloc(1, size)
+                 : variant % 4 == 2 ? realloc(malloc(24), size)
+                                    : aligned_alloc(64, size);
+  check(memory != NULL, "there is memory");
+  memset(memory, (int)variant, size);
+  return memory;
+}
+
+/* Somewhere in it, also at odd addresses. */
+static char *place_in(char *memory, size_t size) {
+  return memory + 37 * variant % (size - sizeof(inturn_token));
+}
+
 static void keep_in_heap(inturn_token token) {
-  inturn_token *memory = malloc(sizeof token);
-  *memory = token;
+  char *memory = new_block();
+  memcpy(place_in(memory, size_of_block()), &token, sizeof token);
   somewhere = memory;
 }
 
@@ -106,12 +127,23 @@ static void keep_as_number_of_python(inturn_token token) {
 /* Threads that keep the token, and wait. */
 static pthread_barrier_t has_taken;
 
-static void *wait_with_local(void *context) {
-  inturn_token token = *(inturn_token *)context;
-  somewhere = &token;
+static volatile int is_over; /* never */
+
+static void wait_below(void *context, unsigned calls) {
+  char room[400];
+  if (calls > 0) {
+    wait_below(context, calls - 1);
+    return;
+  }
+  memcpy(place_in(room, sizeof room), context, sizeof(inturn_token));
+  somewhere = room;
   pthread_barrier_wait(&has_taken);
-  for (;;)
+  while (!is_over)
     pause();
+}
+
+static void *wait_with_local(void *context) {
+  wait_below(context, variant);
   return NULL;
 }
 
@@ -164,7 +196,11 @@ static void keep_in_thread(inturn_token token) { context = token; }
 
 static void start_thread(void) {
   pthread_t thread;
-  check(pthread_create(&thread, NULL, body, &context) == 0, "a thread starts");
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setstacksize(&attributes, (size_t)(128 << 10) << variant % 6);
+  check(pthread_create(&thread, &attributes, body, &context) == 0,
+        "a thread starts");
   if (body == wait_with_register)
     while (!has_register)
       sched_yield(); /* it can say nothing more */
@@ -186,6 +222,36 @@ static void free_and_overwrite(inturn_token token) {
   inturn_token *memory = malloc(1 << 20); /* given back to the system */
   memory[1000] = token;
   free(memory);
+}
+
+/* In each of four ways. */
+static void keep_for_a_moment(inturn_token token) {
+  size_t size = 4096u << variant % 6;
+  char *memory;
+  switch (variant / 5) {
+  case 0: /* given back, with nothing in it */
+    keep_in_heap(token);
+    memory = somewhere;
+    explicit_bzero(memory, size_of_block());
+    free(memory);
+    break;
+  case 1: /* overwritten by the next one */
+    keep_in_heap(token);
+    memory = somewhere;
+    forget(place_in(memory, size_of_block()));
+    break;
+  case 2: /* not mapped any more */
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(place_in(memory, size), &token, sizeof token);
+    munmap(memory, size);
+    break;
+  default: /* given to the system, but still mapped */
+    memory = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    memcpy(place_in(memory, size), &token, sizeof token);
+    madvise(memory, size, MADV_DONTNEED);
+  }
 }
 
 __attribute__((noinline)) static void leave_deep(inturn_token token, int deep) {
@@ -309,6 +375,7 @@ static const struct sort {
     {"register", keep_in_thread, wait_with_register, NULL},
     {"dropped", drop, NULL, NULL},
     {"overwritten", overwrite, NULL, NULL},
+    {"kept for a moment", keep_for_a_moment, NULL, NULL},
     {"freed", free_and_overwrite, NULL, NULL},
     {"dead stack", leave_on_dead_stack, NULL, NULL},
     {"reported", drop, NULL, stay_after_report},
@@ -356,6 +423,7 @@ static void lose_plainly(void) {
 int main(int count, char **arguments) {
   const char *name = count > 1 ? arguments[1] : "sorts";
   const struct sort *sort = NULL;
+  variant = count > 2 ? (unsigned)atoi(arguments[2]) : 0;
   for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++) {
     if (strcmp(name, "sorts") == 0)
       puts(sorts[i].name);

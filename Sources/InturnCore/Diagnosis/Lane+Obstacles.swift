@@ -78,7 +78,15 @@ extension UnsafeMutablePointer<Lane> {
     return hasOwnClock ? .clock : .delay
   }
 
-  var causeOfExecutorLocked: StallLink.Cause { executor is WorkerPool ? .pool : .executor }
+  /// Where its drainers wait: what was given to an executor stays there when it gets another one.
+  var awaitedExecutorLocked: Executor {
+    let former = pointee.extra?.pointee.executors.former(of: pointee.machine.scheduled)
+    return former.map { Unmanaged.fromOpaque($0).takeUnretainedValue() } ?? executor
+  }
+
+  var causeOfExecutorLocked: StallLink.Cause {
+    awaitedExecutorLocked is WorkerPool ? .pool : .executor
+  }
 
   /// Why a pending operation does not start.
   func causeLocked(ofPending slot: OperationSlot.Pointer) -> StallLink.Cause {

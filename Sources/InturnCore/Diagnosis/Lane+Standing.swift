@@ -13,7 +13,7 @@ extension UnsafeMutablePointer<Lane> {
     // and has to destroy it.
     let progress = LaneProgress(
       generation: pointee.generation, mark: markLocked,
-      taken: machine.scheduled > 0 && machine.active == 0 ? executor.taken : 0,
+      taken: awaitsExecutorLocked ? awaitedExecutorLocked.taken : 0,
       limit: stallLimitLocked)
     pointee.lock.unlockAfterReadingObject()
     return progress
@@ -326,7 +326,7 @@ extension UnsafeMutablePointer<Lane> {
   /// Nil if it does not wait for its executor.
   private func executorLocked() -> Standing? {
     if !awaitsExecutorLocked { return nil }
-    let executor = self.executor
+    let executor = awaitedExecutorLocked
     var standing = queueLocked(causeOfExecutorLocked, executor.standing)
     let address = UInt(bitPattern: Unmanaged.passUnretained(executor).toOpaque())
     standing.key = Mark().adding(UInt64(address)).adding(UInt64(executor.taken)).bits

@@ -13,6 +13,11 @@ struct LaneExecutors {
   /// How many drainers wait at other executors than the current one.
   var awayCount: UInt16 { away.reduce(0) { $0 + $1.count } }
 
+  /// The former executor at which all of so many drainers wait; nil if one waits at the current one.
+  func former(of scheduled: UInt16) -> UnsafeRawPointer? {
+    scheduled > 0 && scheduled == awayCount ? away.first?.executor : nil
+  }
+
   /// Makes another executor the current one; the caller has counted a use of it. False when a use
   /// was counted already. `scheduled` is the number of drainers that wait anywhere, and `pool` the
   /// library's pool.
