@@ -8,7 +8,6 @@ extension UnsafeMutablePointer<Lane> {
       pointee.lock.unlock()
       return nil
     }
-    let machine = pointee.machine
     // Read under the lane's lock, so that the watchdog never holds the last reference to the executor
     // and has to destroy it.
     let progress = LaneProgress(

@@ -14,6 +14,7 @@ struct chain {
   const struct thing *links[LINKS];
   const struct thing *waits[LINKS]; // by which a link waits for the next one
   int length;                       // with links that did not fit
+  uint64_t queue, named;            // the first one's, and its pending links
   // Operations whose work waits for the next link, of all links.
   const struct thing *passed[STEPS];
   int passed_count;
@@ -28,6 +29,7 @@ static void add_link(struct chain *chain, const struct thing *link) {
   chain->links[place] = link;
   chain->waits[place] = NULL;
   chain->length++;
+  chain->named += link->queue == chain->queue && is(link->state, "pending");
 }
 
 /// The place in the hash table: 0 if there is none, else one more than the
@@ -281,7 +283,7 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
     if (!first)
       return false;
   }
-  struct chain chain = {.length = 0, .passed_count = 0};
+  struct chain chain = {.queue = is_queue ? first->id : first->queue};
   const char *predicate = follow(picture, &chain, first);
   int count = chain.length < LINKS ? chain.length : LINKS;
   for (int i = 0; i < count; i++) {
@@ -300,12 +302,8 @@ bool write_reason(struct picture *picture, uint64_t id, FILE *file) {
   const struct thing *queue =
       is_queue ? first : find_thing(picture, first->queue);
   uint64_t waiting = queue ? queue->pending : 0;
-  // Without those that the sentence names.
-  for (int i = 0; i < 2 && i < count && waiting > 0; i++)
-    if (queue && chain.links[i]->queue == queue->id &&
-        is(chain.links[i]->state, "pending") &&
-        (i == 0 || is(first->cause, "turn")))
-      waiting--;
+  // Without those that the chain names.
+  waiting -= waiting < chain.named ? waiting : chain.named;
   if (waiting > 0)
     fprintf(file, " %" PRIu64 "%s %s in %s.", waiting, count > 1 ? " more" : "",
             waiting == 1 ? "waits" : "wait", is_queue ? "it" : "its queue");
