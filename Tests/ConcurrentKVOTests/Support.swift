@@ -1,6 +1,8 @@
 import ConcurrentKVO
 import Testing
 
+import enum TestSupport.Threads
+
 #if canImport(Darwin)
   import Darwin
 #else
@@ -37,34 +39,14 @@ final class TestThread: Sendable {
   init(_ name: String = "a thread", _ body: @escaping @Sendable () -> Void) {
     let over = Gate("the end of \(name)")
     self.over = over
-    let context = Unmanaged.passRetained(
-      Body {
-        body()
-        over.pass()
-      })
-    #if canImport(Darwin)
-      var id: pthread_t?
-      pthread_create(&id, nil, { Body.run($0) }, context.toOpaque())
-      if let id { pthread_detach(id) }
-    #else
-      var id = pthread_t()
-      pthread_create(&id, nil, { Body.run($0!) }, context.toOpaque())
-      pthread_detach(id)
-    #endif
+    Threads.run {
+      body()
+      over.pass()
+    }
   }
 
   func join(timeout: Duration = limit, _ location: SourceLocation = #_sourceLocation) {
     over.wait(timeout: timeout, location)
-  }
-
-  private final class Body {
-    let run: () -> Void
-    init(_ run: @escaping () -> Void) { self.run = run }
-
-    static func run(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-      Unmanaged<Body>.fromOpaque(context).takeRetainedValue().run()
-      return nil
-    }
   }
 }
 
