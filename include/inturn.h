@@ -172,7 +172,7 @@
  * waits for what comes after it, a datum that nobody will set, workers that are
  * all blocked when their pool cannot grow, and rings through more than 100,000
  * operations that come after one another, or through one behind more than
- * 10,000 others with handles or options in a queue that is waited for.
+ * 10,000 others with handles or options in a queue or batch that is waited for.
  *
  * 10. Ordering
  * ------------

@@ -267,7 +267,8 @@ struct WaitSearch {
   @inline(never)
   private mutating func keepUntilOver(_ node: Int, _ batch: Batch) {
     guard let lane = Engine.lane(batch.queue), lane.isOf(batch.queue),
-      let rest = batch.rest(looks: looks)
+      // So many at most, as the batch is locked meanwhile.
+      let rest = batch.rest(looks: min(looks, 10_000))
     else { return }
     references += rest.started
     if rest.completer != 0 {
