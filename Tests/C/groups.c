@@ -134,6 +134,41 @@ static void destroying_an_owner_cancels_in_each_kind_of_queue(void) {
   for_each_kind(destroying_an_owner_cancels_its_operations);
 }
 
+static void give_in(void *context, inturn_token token) {
+  (void)context;
+  CHECK_OK(inturn_token_cancel(token));
+}
+
+static void hold_and_give_in(void *context, inturn_token token) {
+  CHECK_OK(inturn_token_on_cancel(token, give_in, NULL, NULL));
+  gate_pass(context);
+}
+
+/* A running one that ends at once makes room, and none of the others is to
+   take it. */
+static void destroying_an_owner_starts_none_of_its_operations(void) {
+  for (long round = scaled(300); round > 0; round--) {
+    gate held = GATE_INIT, called = GATE_INIT;
+    inturn_queue_options one = INTURN_QUEUE_OPTIONS_INIT;
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    inturn_queue queue;
+    one.max_concurrent = 1;
+    CHECK_OK(inturn_queue_create(round % 2 ? INTURN_QUEUE_FIFO
+                                           : INTURN_QUEUE_CONCURRENT,
+                                 round % 2 ? NULL : &one, &queue));
+    CHECK_OK(inturn_owner_create(0, &options.owner));
+    CHECK_OK(inturn_queue_enqueue_with(queue, &options, hold_and_give_in, &held,
+                                       NULL, NULL));
+    for (int i = 0; i < 20; i++)
+      CHECK_OK(inturn_queue_enqueue_with(queue, &options, count_work, &called,
+                                         NULL, NULL));
+    GATE_WAIT(&held, 1);
+    CHECK_OK(inturn_owner_destroy(options.owner));
+    drain_and_destroy(queue);
+    CHECK_INT(gate_count(&called), 0);
+  }
+}
+
 static void an_owner_has_at_most_its_capacity(void) {
   stage stage = stage_create(INTURN_QUEUE_INTERACTION);
   job first = JOB("first"), second = JOB("second"), third = JOB("third");
@@ -257,6 +292,7 @@ PROGRAM(groups, TEST(resolving_a_key_finishes_what_is_pending),
         TEST(cancelling_a_key_cancels_running_ones_of_each_kind),
         TEST(keys_with_other_bytes_are_other_keys), TEST(bad_keys_are_refused),
         TEST(destroying_an_owner_cancels_in_each_kind_of_queue),
+        TEST(destroying_an_owner_starts_none_of_its_operations),
         TEST(an_owner_has_at_most_its_capacity),
         TEST(a_batch_belongs_to_its_owner_as_a_whole_or_not_at_all),
         TEST(keys_joins_and_owners_race_to_one_end_each))

@@ -46,14 +46,31 @@ package final class Owner: @unchecked Sendable {
     count -= 1
   }
 
-  /// Cancels all operations that have not ended, in the order in which they came, and refuses new
-  /// ones.
+  /// Cancels all operations that have not ended, and refuses new ones: first those that have not
+  /// started, as a started one that gives in at once makes room for them; each in the order in which
+  /// they came.
   func goAway() {
     lock.lock()
     isGone = true
+    cancelLocked { $0.loadWord().isPending }
+    cancelLocked { _ in true }
+    lock.unlock()
+  }
+
+  private func cancelLocked(_ isMeant: (OperationSlot.Pointer) -> Bool) {
+    var passed = 0
     next = oldest
     while let slot = next {
       next = slot.groups!.pointee.ownedBefore
+      if !isMeant(slot) {
+        passed += 1
+        // The lock is never held for long.
+        if passed % 1024 == 0 {
+          lock.unlock()
+          lock.lock()
+        }
+        continue
+      }
       // It is in the list, so it has not ended and the engine holds a reference.
       slot.addReference()
       lock.unlock()
@@ -61,7 +78,6 @@ package final class Owner: @unchecked Sendable {
       slot.dropReference()
       lock.lock()
     }
-    lock.unlock()
   }
 
   /// How many of its operations have not ended.
