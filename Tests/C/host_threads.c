@@ -224,7 +224,7 @@ static void a_queue_goes_on_with_another_executor(void) {
   CHECK_OK(inturn_executor_destroy(other));
 }
 
-static void what_an_executor_has_got_it_still_calls(void) {
+static void what_waits_at_an_executor_comes_over(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_executor other;
   job first = JOB("a");
@@ -234,10 +234,83 @@ static void what_an_executor_has_got_it_still_calls(void) {
   CHECK_OK(inturn_executor_drain(other, 0, NULL));
   CHECK_TRACE("");
   stage_drain(&stage);
+  CHECK_TRACE("");
   CHECK_OK(inturn_executor_drain(other, 0, NULL));
   CHECK_TRACE("work a, end a finished");
   stage_destroy(&stage);
   CHECK_OK(inturn_executor_destroy(other));
+}
+
+enum { LATER = 5 };
+static _Thread_local bool is_host;
+static gate begun, may_return, called_by_host, called_by_pool;
+
+static void hold_up(void *context, inturn_token token) {
+  gate_pass(&begun);
+  GATE_WAIT(&may_return, 1);
+  just_finish(context, token);
+}
+
+static void note_caller(void *context, inturn_token token) {
+  gate_pass(is_host ? &called_by_host : &called_by_pool);
+  just_finish(context, token);
+}
+
+/* The pool is in a call of the queue meanwhile, with all the rest before it:
+   plain, with options, or each after the one before. */
+static void check_move(inturn_queue_kind kind, bool has_options,
+                       bool is_chain) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_operation before[1 + LATER];
+  inturn_executor host;
+  inturn_queue queue;
+  begun = may_return = called_by_host = called_by_pool = (gate)GATE_INIT;
+  options.max_concurrent = is_chain ? 2 : kind == INTURN_QUEUE_CONCURRENT;
+  is_host = true;
+  CHECK_OK(inturn_executor_create(NULL, &host));
+  CHECK_OK(inturn_executor_pool(&options.executor));
+  CHECK_OK(inturn_queue_create(kind, &options, &queue));
+  if (kind == INTURN_QUEUE_INTERACTION)
+    CHECK_OK(inturn_queue_view_did_appear(queue));
+  CHECK_OK(inturn_queue_enqueue(queue, hold_up, NULL, NULL, &before[0]));
+  for (int i = 0; i < LATER; i++) {
+    each.label = has_options ? "each" : NULL;
+    each.after = is_chain ? &before[i] : NULL;
+    each.after_count = is_chain;
+    CHECK_OK(inturn_queue_enqueue_with(queue, &each, note_caller, NULL, NULL,
+                                       &before[i + 1]));
+  }
+  GATE_WAIT(&begun, 1);
+  CHECK_OK(inturn_queue_set_executor(queue, host));
+  gate_pass(&may_return);
+  while (gate_count(&called_by_host) < LATER) {
+    inturn_status status = inturn_executor_wait(host, LIMIT_NS, NULL);
+    CHECK_OK(status);
+    CHECK_OK(inturn_executor_drain(host, 0, NULL));
+  }
+  CHECK_INT(gate_count(&called_by_pool), 0);
+  for (int i = 0; i <= LATER; i++)
+    CHECK_OK(inturn_operation_release(before[i]));
+  while (inturn_queue_drain(queue, 0) != INTURN_OK)
+    CHECK_OK(inturn_executor_drain(host, 0, NULL));
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(host));
+  is_host = false;
+}
+
+static void check_move_of(inturn_queue_kind kind) {
+  check_move(kind, false, false);
+  check_move(kind, true, false);
+}
+
+static void all_that_starts_later_is_called_by_the_new_executor(void) {
+  for_each_kind(check_move_of);
+}
+
+static void a_chain_goes_on_with_the_new_executor(void) {
+  check_move(INTURN_QUEUE_CONCURRENT, false, true);
+  check_move(INTURN_QUEUE_CONCURRENT, true, true);
 }
 
 static void a_plain_queue_may_leave_the_librarys_pool(void) {
@@ -305,6 +378,8 @@ PROGRAM(host_threads, TEST(so_many_threads_drain_at_a_time),
         TEST(the_main_executor_is_waited_for_on_the_main_thread_only),
         TEST(a_pool_is_not_waited_for),
         TEST(a_queue_goes_on_with_another_executor),
-        TEST(what_an_executor_has_got_it_still_calls),
+        TEST(what_waits_at_an_executor_comes_over),
+        TEST(all_that_starts_later_is_called_by_the_new_executor),
+        TEST(a_chain_goes_on_with_the_new_executor),
         TEST(a_plain_queue_may_leave_the_librarys_pool),
         TEST(a_queue_that_moves_to_and_fro_loses_nothing))

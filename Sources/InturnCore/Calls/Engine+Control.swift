@@ -57,8 +57,8 @@ extension Engine {
     return status
   }
 
-  /// Gives a queue another executor. The old one still calls what it was given already, so the
-  /// queue keeps it.
+  /// Gives a queue another executor, which makes all calls that begin from now on. Drainers that wait at
+  /// the old one come over when it comes to them, so the queue keeps it.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
     if executor.bits == 0 { return executor.refusal(for: .executor) }
     guard hasMemory else { return .noMemory }
@@ -70,6 +70,7 @@ extension Engine {
     let status = withLocked(queue) { lane, _ in
       isNew = lane.needExtra().pointee.executors.change(
         to: new, scheduled: lane.pointee.machine.scheduled, pool: current.pointee.pool)
+      lane.stopBurstLocked()
       return .ok
     }
     if !isNew { releaseUse(of: new, nil) }

@@ -44,6 +44,12 @@ package struct DrainBudget {
     thread = inturn_system_thread_number()
   }
 
+  /// Whether one of the engine's executors drains, and not this one.
+  @inline(__always)
+  func isElsewhere(than current: Unmanaged<Executor>) -> Bool {
+    executor != nil && executor != UnsafeRawPointer(current.toOpaque())
+  }
+
   /// Calls an operation's work, or gives the started operation to the host, which then owns the
   /// context.
   @inline(__always)

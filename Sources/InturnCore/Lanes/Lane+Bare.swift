@@ -82,7 +82,7 @@ extension UnsafeMutablePointer<Lane> {
       gate.loadWord().generation < OperationSlot.lastGeneration,
       let chunk = pointee.buffer.front(), !chunk.first.work.isNone,
       !chunk.first.isTakenOut,
-      !othersWaitLocked
+      !givesWayLocked(budget)
     else { return nil }
     return pointee.buffer.pop()
   }
@@ -137,7 +137,7 @@ extension UnsafeMutablePointer<Lane> {
       !later.loadWord().contains(.claimed), let order, order.pointee.isEmpty,
       plan.pointee.priority == 0, later.pointee.flags.contains(.isBlocked),
       pointee.machine.canStartNext(limit: pointee.extra.unsafelyUnwrapped.pointee.settings.limit),
-      !budget.outbox.hasNews, budget.remaining > 0, !othersWaitLocked
+      !budget.outbox.hasNews, budget.remaining > 0, !givesWayLocked(budget)
     else { return nil }
     if Recorder.isOn { traceReleasedLocked(edge) }
     edge.pointee.next = nil

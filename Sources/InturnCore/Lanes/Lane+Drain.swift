@@ -39,7 +39,7 @@ extension UnsafeMutablePointer<Lane> {
         leaveLocked(&budget.outbox)
         return false
       }
-      if budget.remaining <= 0 || (budget.hasCalled && othersWaitLocked) {
+      if budget.remaining <= 0 || givesWayLocked(budget) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
         pointee.lock.unlock()
@@ -70,17 +70,20 @@ extension UnsafeMutablePointer<Lane> {
 
   enum Progress { case goOn, stop }
 
-  /// Whether the executor has other work, so that a drainer that has made a call should give way.
-  /// This lane's own drainers that wait there do not count, as each would only do what this one
-  /// does; nor do those that wait at a previous executor. Takes no reference: whoever replaces the
-  /// executor keeps the old one alive, and needs the lock for it.
+  /// Whether a drainer should go back: the lane has another executor by now, or this one has other work
+  /// and the drainer has made a call. This lane's own drainers that wait there do not count, as each
+  /// would only do what this one does; nor do those that wait at a previous executor. Takes no
+  /// reference: whoever replaces the executor keeps the old one alive, and needs the lock for it.
   @inline(__always)
-  var othersWaitLocked: Bool {
+  func givesWayLocked(_ budget: borrowing DrainBudget) -> Bool {
     let drainers = pointee.machine.scheduled
     if let extra = pointee.extra, let executor = extra.pointee.executors.current {
+      if budget.isElsewhere(than: executor) { return true }
+      if !budget.hasCalled { return false }
       let drainers = drainers - extra.pointee.executors.awayCount
       return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: drainers) }
     }
+    if !budget.hasCalled { return false }
     return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {
       $0.hasWaiting(besides: drainers)
     }
