@@ -210,6 +210,26 @@ static void leave_with_exit_handlers_that_use_the_library(void) {
   leave();
 }
 
+static void work_into_the_exit(void *context, inturn_token token) {
+  gate_pass(&worked);
+  GATE_WAIT(&returned, 1);
+  try_to_finish(context, token);
+}
+
+/* The library has begun to exit before: its work has stopped where it was. */
+static void destroy_late(void) {
+  gate_pass(&returned);
+  CHECK_OK(inturn_queue_destroy(queue));
+}
+
+static void leave_with_a_destruction_after_the_librarys_exit(void) {
+  CHECK_INT(atexit(destroy_late), 0);
+  queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  enqueue_many(work_into_the_exit, NULL);
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
 static void leave_the_child(void *context) {
   inturn_queue inherited = queue;
   CHECK_STATUS(inturn_queue_destroy(inherited), INTURN_E_FORKED);
@@ -248,6 +268,7 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_inside_a_destruction)                                                \
   X(leave_with_deadlines_falling_due)                                          \
   X(leave_with_exit_handlers_that_use_the_library)                             \
+  X(leave_with_a_destruction_after_the_librarys_exit)                          \
   X(leave_a_child_and_then_the_parent)                                         \
   X(leave_after_everything_was_destroyed)
 

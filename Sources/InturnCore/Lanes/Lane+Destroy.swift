@@ -151,11 +151,12 @@ extension UnsafeMutablePointer<Lane> {
     performLocked(&outbox)
   }
 
-  /// Sleeps until the lane is not in use. Releases the lock meanwhile.
+  /// Sleeps until the lane is not in use; not when the process exits, as drainers then stop where they
+  /// are. Releases the lock meanwhile.
   private func waitUntilUnusedLocked() {
     let extra = pointee.extra!
     var backoff = Backoff()
-    while isInUse {
+    while isInUse && !ProcessState.isExiting {
       pointee.machine.flags.insert(.waitedFor)
       let seen = extra.wakeups.pointee.load(ordering: .relaxed)
       pointee.lock.unlock()
