@@ -814,9 +814,10 @@ inturn_queue_create(inturn_queue_kind kind,
                     const inturn_queue_options *INTURN_NULLABLE options,
                     inturn_queue *INTURN_NULLABLE out_queue);
 
-/* Gives a queue another executor from now on. The old one still calls what it
-   was given before, and counts as used by the queue until the queue is
-   destroyed.
+/* Gives a queue another executor, which calls whatever starts or ends once this
+   has returned; the old one still calls what has started. A turn of the queue
+   that waits at the old one comes over as soon as that comes to it, so drain it
+   until then. The queue counts as using both until it is destroyed.
    Statuses: handle statuses (queue, executor), E_NO_MEMORY. */
 inturn_status inturn_queue_set_executor(inturn_queue queue,
                                         inturn_executor executor);
@@ -1283,10 +1284,11 @@ inturn_status inturn_owner_get_count(inturn_owner owner,
                                      uint64_t *INTURN_NULLABLE out_count);
 
 /* Destroys an owner and cancels its operations as inturn_operation_cancel does,
-   in the order in which it got them, with INTURN_CAUSE_OWNER (one that needs
-   another of them to finish may end by INTURN_CAUSE_DEPENDENCY before that).
-   Takes time in proportion to them. Work that is running goes on until it ends
-   itself.
+   with INTURN_CAUSE_OWNER (one that needs another of them to finish may end by
+   INTURN_CAUSE_DEPENDENCY before that): first those that have not started, so
+   that none starts because another one ends; each in the order in which it got
+   them. Takes time in proportion to them. Work that is running goes on until it
+   ends itself.
    Statuses: handle statuses. */
 inturn_status inturn_owner_destroy(inturn_owner owner);
 
@@ -1951,20 +1953,24 @@ typedef enum inturn_stall_cause {
   /* What runs waits for the next link: in its call, or by inturn_await_begin.
      As the last link: for itself, round a ring that arose after the wait began.
    */
-  INTURN_STALL_WAIT = 15
+  INTURN_STALL_WAIT = 15,
+  /* The link is a value, by the label that it has for reports: a call of one of
+     its observers has not returned, and a thread waits for that. */
+  INTURN_STALL_OBSERVER = 16
 } inturn_stall_cause;
 
 /* One link of the chain from what is stuck to its cause: an operation, or a
-   queue as a whole. A chain has at most 12: the first 11 and the last, where
-   there are more. */
+   queue as a whole, or, with INTURN_STALL_OBSERVER, a value. A chain has at
+   most 12: the first 11 and the last, where there are more. */
 typedef struct inturn_stall_link {
   uint32_t size; /* sizeof(inturn_stall_link), and how far the next one is */
   inturn_stall_cause cause;
-  const char *INTURN_NULLABLE queue_label;     /* NULL when it has none */
+  const char *INTURN_NULLABLE queue_label;     /* NULL when it has none; of a
+                                                  value its own */
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
   bool is_operation;                           /* else it is the queue */
-  /* The line that has enqueued the operation, or that has suspended the queue;
-     NULL and 0 when it is not known: see inturn_site. Valid as long as the
+  /* The line that has enqueued the operation, or that has suspended the queue,
+     or that waits for the value's observer outside of operations; NULL and 0 when it is not known: see inturn_site. Valid as long as the
      process lives. */
   const char *INTURN_NULLABLE file;
   const char *INTURN_NULLABLE function;

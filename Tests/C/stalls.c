@@ -12,10 +12,10 @@ static int count;
 
 void (*stalls_told)(const inturn_report *report);
 
-static const char *const causes[] = {"none",     "after",     "name", "turn",
-                                     "token",    "call",      "task", "place",
-                                     "callback", "suspended", "view", "clock",
-                                     "delay",    "executor",  "pool", "wait"};
+static const char *const causes[] = {
+    "none",  "after",    "name",     "turn",      "token",   "call",
+    "task",  "place",    "callback", "suspended", "view",    "clock",
+    "delay", "executor", "pool",     "wait",      "observer"};
 
 /* The link's size is the distance to the next one. */
 static const inturn_stall_link *link_of(const inturn_report *report, size_t i) {
@@ -23,7 +23,7 @@ static const inturn_stall_link *link_of(const inturn_report *report, size_t i) {
       (const inturn_stall_link *)(const void *)((const char *)report->chain +
                                                 i * report->chain->size);
   CHECK(link->size >= sizeof *link);
-  CHECK((int)link->cause >= 0 && link->cause <= INTURN_STALL_WAIT);
+  CHECK((int)link->cause >= 0 && link->cause <= INTURN_STALL_OBSERVER);
   return link;
 }
 

@@ -119,6 +119,7 @@ extension StallLink.Cause {
     case .executor: "executor"
     case .pool: "pool"
     case .wait: "wait"
+    case .observer: "observer"
     }
   }
 }

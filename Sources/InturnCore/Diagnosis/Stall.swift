@@ -16,6 +16,8 @@ package struct StallLink {
     case executor, pool
     /// Running work waits for the next link; the last link: for itself, round a ring.
     case wait
+    /// The link is a value: a call of an observer does not return.
+    case observer
   }
 
   package fileprivate(set) var cause: Cause
@@ -80,7 +82,22 @@ package struct StallLink {
       message.add(site.inBrackets(after: operationLabel))
       message.add(" of ")
     }
-    message.add(queueLabel == nil ? "an unnamed queue" : Report.quoted(queueLabel, after: "queue "))
+    if cause == .observer {
+      message.add("the observers of " + Report.describe(value: queueLabel))
+    } else {
+      let name = Report.quoted(queueLabel, after: "queue ")
+      message.add(queueLabel == nil ? "an unnamed queue" : name)
+    }
+  }
+}
+
+extension StallLink {
+  /// The observers of a value, one of which is being called.
+  fileprivate init(observersOf value: TrailBase, at site: Site = .unknown) {
+    self.init(
+      cause: .observer, queueLabel: value.label, operationLabel: nil, isOperation: false,
+      site: site, invertedToken: ~0, traceKey: 0, thread: 0,
+      predicate: "a call of one has not returned")
   }
 }
 
@@ -196,6 +213,7 @@ package struct Stall {
           upToWait?.isPatient = true
         }
         links[links.count - 1].waits(at: line)
+        if let value = found.nextValue { add(StallLink(observersOf: value)) }
       }
       goesOn = slot != nil || found.nextLane != nil
       if let running = found.running, goesOn {
@@ -210,6 +228,16 @@ package struct Stall {
     }
     slot?.dropReference()
     nanoseconds = time ?? 0
+  }
+
+  /// A thread that is in no operation has waited so long for observers of a value.
+  init(_ wait: WaitGraph.Wait, forObserversOf value: TrailBase, nanoseconds: Int64) {
+    var link = StallLink(observersOf: value, at: wait.site)
+    link.predicate.add(wait.isOnMainThread ? "; the main thread" : "; a thread")
+    link.predicate.add(" waits for it" + wait.site.inBrackets)
+    links = [link]
+    self.nanoseconds = nanoseconds
+    key = UInt64(UInt(bitPattern: Unmanaged.passUnretained(value).toOpaque()))
   }
 
   /// Whether what it ends with is a token that has not been finished.

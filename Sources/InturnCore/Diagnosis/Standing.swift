@@ -29,6 +29,8 @@ struct Standing {
   /// The operation to look at next, with a reference; or else the lane.
   private(set) var next: OperationSlot.Pointer?
   private(set) var nextLane: Lane.Pointer?
+  /// The value of which an observer is to return.
+  private(set) var nextValue: TrailBase?
   /// The line that waits for it, if work does.
   private(set) var lineOfWait: Site?
 
@@ -104,9 +106,10 @@ struct Standing {
     switch wait.target {
     case .operation: next = WaitGraph.operation(of: wait)
     case .queue(let lane): nextLane = lane
-    case .observers(of: let trail, .told(let number)):
-      nextLane = trail.queuesToTell(number).first.flatMap(Engine.lane)
-    case .calls, .observers: break
+    case .observers(of: let trail, let what):
+      nextLane = trail.queue(for: what).flatMap(Engine.lane)
+      if nextLane == nil && !what.isForChange { nextValue = trail }
+    case .calls: break
     case .needs:
       switch WaitGraph.state(of: wait).needs.first {
       case .operation(let handle): next = OperationSlot.Pointer.find(told: handle).1
@@ -117,6 +120,6 @@ struct Standing {
       case nil: break
       }
     }
-    if next != nil || nextLane != nil { lineOfWait = wait.site }
+    if next != nil || nextLane != nil || nextValue != nil { lineOfWait = wait.site }
   }
 }

@@ -11,14 +11,17 @@ struct Survey: ~Copyable {
   private var stands = StandTable()
   private var episodes = Episodes()
   private var findings: [Finding] = []
+  /// The waits for observers, by number, and since when each is seen.
+  private var waits: [(number: UInt64, since: Int64)] = []
 
   /// The most work for one look; the rest is left to the next ones.
   private static var mostToExplain: Int { 256 }
   private static var mostToTell: Int { 16 }
 
-  /// Looks at each lane, with the process's limit. False if nothing is pending or running.
+  /// Looks at each lane, and at waits that no lane tells of, with the process's limit. False if there
+  /// is nothing that could stand still.
   mutating func look(at now: Int64, limit: Int64) -> Bool {
-    var isBusy = false
+    var isBusy = lookAtWaits(at: now, limit: limit)
     var left = Self.mostToExplain
     let engine = Engine.current
     for index in engine.pointee.lanes.givenOut {
@@ -46,6 +49,25 @@ struct Survey: ~Copyable {
       explainAwaited(in: lane, stand, at: now, since: now - limit, limit: limit, &left)
     }
     return isBusy
+  }
+
+  private mutating func lookAtWaits(at now: Int64, limit: Int64) -> Bool {
+    let known = waits
+    var place = 0
+    waits.removeAll(keepingCapacity: true)
+    var number: UInt64 = 0
+    while let wait = WaitGraph.next(after: number) {
+      number = wait.number
+      guard let (value, what) = wait.awaitedValue else { continue }
+      while place < known.count && known[place].number < number { place += 1 }
+      let isKnown = place < known.count && known[place].number == number
+      waits.append((number, isKnown ? known[place].since : now))
+      let time = now - max(waits[waits.count - 1].since, stands.resumedAt)
+      if time < limit || findings.count >= Self.mostToTell || !Engine.hasMemory { continue }
+      if value.queue(for: what) != nil { continue }
+      add(Stall(wait, forObserversOf: value, nanoseconds: time), of: nil, at: now)
+    }
+    return !waits.isEmpty
   }
 
   /// In a lane that moves, what somebody waits for may stand still, or only take longer than the rest.
@@ -83,14 +105,18 @@ struct Survey: ~Copyable {
     else { return }
     let times = stand.pointee.tolerance * (stall.isPatient ? StallLimit.patience : 1)
     if stall.nanoseconds / times < max(limit, stall.limitOfCause.or(0)) { return }
+    add(stall, of: stand, at: now)
+  }
+
+  private mutating func add(_ stall: Stall, of stand: Stand.Pointer?, at now: Int64) {
     if let due = episodes.nextTelling(of: stall.key), due > now {
-      stand.pointee.nextLook = due
+      stand?.pointee.nextLook = due
     } else if let place = findings.firstIndex(where: { $0.stall.key == stall.key }) {
-      if findings[place].stands.contains(stand) { return }
+      if let stand, findings[place].stands.contains(stand) { return }
       findings[place].stall.add(stall)
-      findings[place].stands.append(stand)
+      if let stand { findings[place].stands.append(stand) }
     } else {
-      findings.append(Finding(stall: stall, stands: [stand]))
+      findings.append(Finding(stall: stall, stands: stand.map { [$0] } ?? []))
     }
   }
 

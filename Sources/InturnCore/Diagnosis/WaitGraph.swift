@@ -116,6 +116,14 @@ package enum WaitGraph {
       places = lanes.map { TaskPlace($0, self) }
     }
 
+    /// The value for whose observers a thread waits that is in no operation.
+    var awaitedValue: (value: TrailBase, what: TrailWait)? {
+      guard case .observers(of: let value, let what) = target, !what.isForChange,
+        !frames.contains(where: { $0.lane != nil })
+      else { return nil }
+      return (value, what)
+    }
+
     /// Nil for a thread's.
     var task: TaskWait? { if case .needs(let task) = target { task } else { nil } }
   }
@@ -381,6 +389,14 @@ package enum WaitGraph {
     defer { storage.lock.unlockAfterReadingObject() }
     let place = storage.placeOfFirst(from: number + 1)
     return place < storage.waits.count ? storage.waits[place] : nil
+  }
+
+  /// Whether a thread waits for observers of a value, in no operation.
+  static var isForObservers: Bool {
+    let storage = Engine.current.pointee.waits
+    storage.lock.lock()
+    defer { storage.lock.unlock() }
+    return storage.waits.contains { $0.awaitedValue != nil }
   }
 
   static func isThere(_ wait: Wait) -> Bool {

@@ -212,8 +212,8 @@ struct WaitSearch {
       keepByCaller(node, .trail(trail)) {
         $0.frames.contains { $0.call?.isAwaited(by: what, of: trail) == true }
       }
-      guard case .told(let number) = what else { break }
-      for queue in trail.queuesToTell(number) {
+      guard case .told = what else { break }
+      for queue in trail.queues(for: what) {
         guard let lane = Engine.lane(queue), lane.isOf(queue) else { continue }
         keepUntilStarted(node, lane, .beforeTelling(trail))
       }

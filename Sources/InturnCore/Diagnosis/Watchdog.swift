@@ -4,7 +4,7 @@ import Synchronization
 /// Looks for stalls from time to time, and reports them.
 ///
 /// It has a thread of its own, on which the report handler is called, so that the handler may block.
-/// There is no such thread while nothing is pending or running. Nothing is recorded for it: it compares
+/// There is no such thread while nothing is pending or running, and nobody waits for observers. Nothing is recorded for it: it compares
 /// what the lanes count anyway. Whoever gives an idle lane something to do finds the lane *unattended*,
 /// in the same test that finds other rare states, and starts the thread; the thread marks all lanes
 /// unattended before it ends.
@@ -138,7 +138,7 @@ final class Watchdog: @unchecked Sendable {
       isAttended = false
       isLeaving = true
     }
-    let isIdle = Lane.Pointer.leaveAllUnattended()
+    let isIdle = Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers
     lock.lock()
     defer { lock.unlock() }
     isLeaving = false

@@ -27,11 +27,18 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
     super.init(word: ValueBits<Value>.areWord ? ValueBits<Value>.word(value) : 0, label: label)
   }
 
-  override func queuesToTell(_ number: UInt64) -> [Handle] {
+  override func queues(for wait: TrailWait) -> [Handle] {
     lock.lock()
     defer { lock.unlock() }
     return machine.places.compactMap {
-      guard !$0.isGone, $0.hasMail(number) else { return nil }
+      let isMeant =
+        switch wait {
+        case .call(let id): $0.isRunning && $0.id == id
+        case .calls: $0.isRunning
+        case .told(let number): $0.hasMail(number)
+        case .mail: false
+        }
+      if $0.isGone || !isMeant { return nil }
       return $0.observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.queue }
     }
   }

@@ -92,8 +92,15 @@ package class TrailBase: @unchecked Sendable {
   @usableFromInline
   static var thisThread: UInt { UInt(inturn_system_thread()) }
 
-  /// The queues that still have to tell somebody of a change up to this one.
-  func queuesToTell(_ number: UInt64) -> [Handle] { [] }
+  /// The queues on which observers are being called, or are still to be, before a wait can end.
+  func queues(for wait: TrailWait) -> [Handle] { [] }
+
+  /// One of these, which tells why the wait does not end; nil if an observer is called elsewhere.
+  final func queue(for wait: TrailWait) -> Handle? {
+    if let queue = queues(for: wait).first { return queue }
+    guard case .told = wait else { return nil }
+    return queues(for: .calls).first
+  }
 
   var describedForReports: Text { Report.describe(value: label) }
 }

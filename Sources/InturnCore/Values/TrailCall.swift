@@ -75,6 +75,8 @@ enum TrailWait {
   case told(UInt64)
   /// A change in its mailbox, for which it depends on the delivering thread.
   case mail
+
+  var isForChange: Bool { if case .mail = self { true } else { false } }
 }
 
 extension TrailCall {

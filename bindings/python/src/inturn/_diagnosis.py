@@ -54,6 +54,7 @@ class StallCause(IntEnum):
     EXECUTOR = 13
     POOL = 14
     WAIT = 15
+    OBSERVER = 16  # the link is a value, and queue_label its label
 
 
 class StallLink(NamedTuple):
