@@ -14,7 +14,7 @@ final class MainDelivery: Sendable {
     let executor = Engine.createHostExecutor(label: "main", waker: nil)
     self.executor = executor
     let (_, host) = Engine.hostExecutor(executor)
-    host!.setWaker(HostExecutor.Waker(call: { Self.schedule(executor) }, onRelease: {}))
+    host!.setWaker(HostExecutor.Waker(call: { _ in Self.schedule(executor) }))
   }
 
   private static func schedule(_ executor: Handle) {

@@ -27,3 +27,14 @@ func refusal(
 ) -> inturn_status {
   status == .invalidArgument && work == nil ? refuse("work", in: function) : inturn_status(status)
 }
+
+/// Gives what was found to who asked for it.
+func give<Found, Value>(
+  _ found: (Status, Found), to out: UnsafeMutablePointer<Value>?, _ name: StaticString,
+  in function: StaticString = #function, _ value: (Found) -> Value
+) -> inturn_status {
+  if !found.0.isOK { return inturn_status(found.0) }
+  guard let out else { return refuse(name, in: function) }
+  out.pointee = value(found.1)
+  return INTURN_OK
+}

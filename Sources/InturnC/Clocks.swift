@@ -15,11 +15,7 @@ public func inturn_clock_create_manual(
 public func inturn_clock_now(
   _ clock: inturn_clock, _ out_now_ns: UnsafeMutablePointer<Int64>?
 ) -> inturn_status {
-  let (status, clock) = Engine.clock(Handle(clock))
-  guard let clock else { return inturn_status(status) }
-  guard let out_now_ns else { return refuse("out_now_ns") }
-  out_now_ns.pointee = clock.now
-  return INTURN_OK
+  give(Engine.clock(Handle(clock)), to: out_now_ns, "out_now_ns") { $0!.now }
 }
 
 @_cdecl("inturn_clock_advance") @implementation

@@ -68,7 +68,7 @@ private func waker(
     context.release()
     return nil
   }
-  return HostExecutor.Waker(call: { wake(context.context) }, onRelease: { context.release() })
+  return HostExecutor.Waker(call: { _ in wake(context.context) }, onRelease: { context.release() })
 }
 
 @_cdecl("inturn_executor_main") @implementation
@@ -223,7 +223,7 @@ private func take(
 ) -> Status {
   guard let out_taken else { return refuse("out_taken", in: function) }
   var budget = DrainBudget(remaining: callsBeforeTaken, wanted: rawWork(work))
-  let status = host.take(&budget, after: step)
+  let status = host.drain(&budget, looks: true, after: step)
   if status.isOK {
     out_taken.pointee.context = budget.given?.context
     out_taken.pointee.token.bits = budget.given?.token.bits ?? 0

@@ -5,11 +5,9 @@ import InturnCore
 public func inturn_operation_get_state(
   _ operation: inturn_operation, _ out_state: UnsafeMutablePointer<inturn_operation_state>?
 ) -> inturn_status {
-  let (status, state) = Engine.state(of: Handle(operation))
-  if !status.isOK { return inturn_status(status) }
-  guard let out_state else { return refuse("out_state") }
-  out_state.pointee = inturn_operation_state(UInt32(state.rawValue))
-  return INTURN_OK
+  give(Engine.state(of: Handle(operation)), to: out_state, "out_state") {
+    inturn_operation_state(UInt32($0.rawValue))
+  }
 }
 
 @_cdecl("inturn_operation_cancel") @implementation

@@ -15,11 +15,7 @@ public func inturn_owner_create(
 public func inturn_owner_get_count(
   _ owner: inturn_owner, _ out_count: UnsafeMutablePointer<UInt64>?
 ) -> inturn_status {
-  let (status, owner) = Engine.owner(Handle(owner))
-  guard let owner else { return inturn_status(status) }
-  guard let out_count else { return refuse("out_count") }
-  out_count.pointee = owner.operations
-  return INTURN_OK
+  give(Engine.owner(Handle(owner)), to: out_count, "out_count") { $0!.operations }
 }
 
 @_cdecl("inturn_owner_destroy") @implementation

@@ -11,7 +11,7 @@ public func inturn_token_finish(_ token: inturn_token) -> inturn_status {
 public func inturn_token_finish_with(
   _ token: inturn_token, _ result: UnsafeMutableRawPointer?, _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
-  let status = Engine.finish(Handle(token), result: result, destroy: destroy)
+  let status = Engine.end(Handle(token), as: .finished, result: result, destroy: destroy)
   if !status.isOK { destroy?(result) }
   return inturn_status(status)
 }
@@ -42,11 +42,7 @@ public func inturn_token_abandon_at(
 public func inturn_token_is_cancelled(
   _ token: inturn_token, _ out_cancelled: UnsafeMutablePointer<Bool>?
 ) -> inturn_status {
-  let (status, isCancelled) = Engine.isCancelled(Handle(token))
-  if !status.isOK { return inturn_status(status) }
-  guard let out_cancelled else { return refuse("out_cancelled") }
-  out_cancelled.pointee = isCancelled
-  return INTURN_OK
+  give(Engine.isCancelled(Handle(token)), to: out_cancelled, "out_cancelled") { $0 }
 }
 
 @_cdecl("inturn_token_on_cancel") @implementation
@@ -54,8 +50,8 @@ public func inturn_token_on_cancel(
   _ token: inturn_token, _ handler: inturn_cancel_fn?, _ context: UnsafeMutableRawPointer?,
   _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
-  let status = Engine.onCancel(
-    Handle(token), handler: rawCancelHandler(handler), context: context, destroy: destroy)
+  let status = Engine.setHandler(
+    of: .cancel, Handle(token), rawCancelHandler(handler), context: context, destroy: destroy)
   if !status.isOK { destroy?(context) }
   return inturn_status(status)
 }
@@ -77,8 +73,8 @@ public func inturn_token_on_preempt(
   _ token: inturn_token, _ handler: inturn_preempt_fn?, _ context: UnsafeMutableRawPointer?,
   _ destroy: inturn_destroy_fn?
 ) -> inturn_status {
-  let status = Engine.onPreempt(
-    Handle(token), handler: rawCancelHandler(handler), context: context, destroy: destroy)
+  let status = Engine.setHandler(
+    of: .preempt, Handle(token), rawCancelHandler(handler), context: context, destroy: destroy)
   if !status.isOK { destroy?(context) }
   return inturn_status(status)
 }

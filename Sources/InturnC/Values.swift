@@ -27,44 +27,34 @@ public func inturn_value_create(
 public func inturn_value_get(
   _ value: inturn_value, _ out_datum: UnsafeMutablePointer<inturn_datum>?
 ) -> inturn_status {
-  let (status, data) = Engine.value(Handle(value))
-  guard let data else { return inturn_status(status) }
-  guard let out_datum else { return refuse("out_datum") }
-  out_datum.pointee = inturn_datum(owning: data)
-  return INTURN_OK
+  give(Engine.value(Handle(value)), to: out_datum, "out_datum") { inturn_datum(owning: $0!) }
 }
 
 @_cdecl("inturn_value_get_integer") @implementation
 public func inturn_value_get_integer(
   _ value: inturn_value, _ out_number: UnsafeMutablePointer<Int64>?
 ) -> inturn_status {
-  let (status, data) = Engine.value(Handle(value), expecting: .integer)
-  guard case .integer(let number) = data else { return inturn_status(status) }
-  guard let out_number else { return refuse("out_number") }
-  out_number.pointee = number
-  return INTURN_OK
+  give(Engine.value(Handle(value), expecting: .integer), to: out_number, "out_number") {
+    inturn_datum($0!).integer
+  }
 }
 
 @_cdecl("inturn_value_get_double") @implementation
 public func inturn_value_get_double(
   _ value: inturn_value, _ out_number: UnsafeMutablePointer<Double>?
 ) -> inturn_status {
-  let (status, data) = Engine.value(Handle(value), expecting: .double)
-  guard case .double(let number) = data else { return inturn_status(status) }
-  guard let out_number else { return refuse("out_number") }
-  out_number.pointee = number
-  return INTURN_OK
+  give(Engine.value(Handle(value), expecting: .double), to: out_number, "out_number") {
+    inturn_datum($0!).real
+  }
 }
 
 @_cdecl("inturn_value_get_boolean") @implementation
 public func inturn_value_get_boolean(
   _ value: inturn_value, _ out_truth: UnsafeMutablePointer<Bool>?
 ) -> inturn_status {
-  let (status, data) = Engine.value(Handle(value), expecting: .boolean)
-  guard case .boolean(let truth) = data else { return inturn_status(status) }
-  guard let out_truth else { return refuse("out_truth") }
-  out_truth.pointee = truth
-  return INTURN_OK
+  give(Engine.value(Handle(value), expecting: .boolean), to: out_truth, "out_truth") {
+    inturn_datum($0!).boolean
+  }
 }
 
 @_cdecl("inturn_datum_release") @implementation

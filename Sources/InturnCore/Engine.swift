@@ -21,7 +21,7 @@ package struct EngineStorage: ~Copyable {
   /// How many slots are gates rather than operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
   let names = NameRegistry()
-  let reportHandler = ReportHandler.Holder()
+  let reportHandler = Locked<ReportHandler?>(nil)
   let watchdog = Watchdog(.ofEnvironment)
   /// Whether the watchdog looks. Relaxed: after the watchdog has cleared it, it takes the lock of
   /// the lanes' slab and of each lane, so whoever takes one of them later sees that.
@@ -154,13 +154,6 @@ package enum Engine {
   }
   fileprivate static var inherited: UnsafeMutablePointer<Atomic<UInt>> {
     atomic(inturn_system_inherited_engine())
-  }
-
-  @inline(__always)
-  private static func atomic(
-    _ word: UnsafeMutablePointer<UInt>
-  ) -> UnsafeMutablePointer<Atomic<UInt>> {
-    UnsafeMutableRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
   static func outOfMemory() -> Never {

@@ -180,8 +180,8 @@ import Testing
         wantsHandle: false
       ).0 == .ok)
     guard let claim = Self.claimNext(of: queue, host, word) else { return }
-    let status = Engine.onCancel(
-      claim.token, handler: { word, _ in word!.assumingMemoryBound(to: Int.self).pointee += 1 },
+    let status = Engine.setHandler(
+      of: .cancel, claim.token, { word, _ in word!.assumingMemoryBound(to: Int.self).pointee += 1 },
       context: word, destroy: { $0!.assumingMemoryBound(to: Int.self).pointee += 10 })
     #expect(status == .ok)
     #expect(clock.advance(by: 1))

@@ -256,12 +256,7 @@ import Testing
     defer { for queue in queues { #expect(Engine.destroy(queue: queue) == .ok) } }
     let lanes = queues.map { Engine.lane($0)! }
 
-    var frame = CallFrame(lane: lanes[0])
-    let entered = withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      defer { frame.pop() }
-      return WaitGraph.enter(.queue(lanes[1]))
-    }
+    let entered = CallFrame(lane: lanes[0]).enter { WaitGraph.enter(.queue(lanes[1])) }
     let entry = try #require(entered)
     let waiting = try #require(entry.wait)
     let wait = read(waiting, as: inturn_layout_wait.self)

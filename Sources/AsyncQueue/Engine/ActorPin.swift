@@ -53,11 +53,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   }
 
   /// The actor, while it lives.
-  var actor: ActorType? {
-    lock.lock()
-    defer { lock.unlockAfterReadingObject() }
-    return pinned ?? adopted
-  }
+  var actor: ActorType? { lock.withLock { pinned ?? adopted } }
 
   /// Keeps the actor alive for an operation that is about to be enqueued; `enqueueEnds` follows.
   /// False when there is no actor.

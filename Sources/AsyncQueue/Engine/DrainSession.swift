@@ -65,9 +65,7 @@ final class DrainSession: @unchecked Sendable {
   }
 
   func escalate(to priority: TaskPriority) {
-    lock.lock()
-    let task = self.task
-    lock.unlockAfterReadingObject()
+    let task = lock.withLock { self.task }
     task?.escalate(to: priority)
   }
 

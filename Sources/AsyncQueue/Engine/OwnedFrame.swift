@@ -65,11 +65,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
   /// Whether a cancelled task leaves the queue before its turn.
   var isCancellable: Bool { false }
 
-  override final var engineToken: Handle {
-    lock.lock()
-    defer { lock.unlock() }
-    return token
-  }
+  override final var engineToken: Handle { lock.withLock { token } }
 
   // MARK: The queue's side
 
@@ -120,9 +116,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   /// The same for the attempt with this token.
   final func askToEnd(_ attempt: Handle) {
-    lock.lock()
-    let isCurrent = stage == .claimed && token == attempt
-    lock.unlock()
+    let isCurrent = lock.withLock { stage == .claimed && token == attempt }
     if isCurrent { askToEnd() }
   }
 
@@ -137,9 +131,7 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   /// Raises the priority of the body's task.
   final func escalate(to priority: TaskPriority) {
-    lock.lock()
-    let task = self.task.task
-    lock.unlockAfterReadingObject()
+    let task = lock.withLock { self.task.task }
     task?.escalate(to: priority)
   }
 
@@ -171,18 +163,10 @@ class OwnedFrame: Frame, @unchecked Sendable {
   }
 
   /// Whether it is over, or will end without its queue.
-  final var hasEnded: Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    return stage == .over || stage == .refused
-  }
+  final var hasEnded: Bool { lock.withLock { stage == .over || stage == .refused } }
 
   /// Whether it is running or has run.
-  final var hasStarted: Bool {
-    lock.lock()
-    defer { lock.unlock() }
-    return stage == .claimed || stage == .over
-  }
+  final var hasStarted: Bool { lock.withLock { stage == .claimed || stage == .over } }
 
   /// Claims the operation if it is offered. Returns whether its fate is decided: claimed or
   /// refused. The task does not leave its actor between this and the body.

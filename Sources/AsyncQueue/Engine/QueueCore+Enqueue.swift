@@ -270,12 +270,7 @@ extension OwnedFrame {
   func performInAnyCase<ActorType: Actor, Value: Sendable>(
     on actor: isolated ActorType, _ body: (isolated ActorType) async -> Value
   ) async -> Value {
-    if isRefused { return await performRefused { await body(actor) } }
-    while !decide() { await waitForOffer() }
-    begin()
-    let value = await bind(isolation: actor) { await body(actor) }.get()
-    finish()
-    return value
+    await performInAnyCase { await body(actor) }
   }
 
   /// For an operation that its queue has refused: runs the body in a cancelled task, once nothing

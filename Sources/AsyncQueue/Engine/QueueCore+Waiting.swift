@@ -41,9 +41,7 @@ extension QueueCore {
           _ = isolation
           return await waitForRoom(waiter)
         } onCancel: {
-          lock.lock()
-          let (continuation, gone) = roomLine.cancel(waiter)
-          lock.unlockAfterReadingObject()
+          let (continuation, gone) = lock.withLock { roomLine.cancel(waiter) }
           continuation?.resume(returning: nil)
           withExtendedLifetime(gone) {}
         }
@@ -116,35 +114,15 @@ extension QueueCore {
   func makeEvents(
     buffering policy: AsyncStream<QueueEvent>.Continuation.BufferingPolicy
   ) -> AsyncStream<QueueEvent> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: QueueEvent.self, bufferingPolicy: policy)
     let isQuiet = isQuiet
-    lock.lock()
-    if observers.isEmpty { isIdleTold = isQuiet }
-    let id = nextObserver
-    nextObserver += 1
-    observers[id] = continuation
-    interests.bitwiseOr(Interest.events, ordering: .sequentiallyConsistent)
-    lock.unlock()
-    continuation.onTermination = { [weak self] _ in self?.forgetObserver(id) }
-    return stream
-  }
-
-  private func forgetObserver(_ id: UInt64) {
-    lock.lock()
-    let observer = observers.removeValue(forKey: id)
-    if observers.isEmpty {
-      interests.bitwiseAnd(~Interest.events, ordering: .sequentiallyConsistent)
-    }
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(observer) {}
-  }
-
-  /// Nothing of the queue is left, so the last events have been sent.
-  func finishObservers() {
-    lock.lock()
-    let observers = self.observers.values.map(\.self)
-    lock.unlockAfterReadingObject()
-    for observer in observers { observer.finish() }
+    return broadcast.stream(
+      keeping: policy,
+      begun: { isFirst in
+        if isFirst { lock.withLock { isIdleTold = isQuiet } }
+        interests.bitwiseOr(Interest.events, ordering: .sequentiallyConsistent)
+      },
+      isUnused: { [weak self] in
+        self?.interests.bitwiseAnd(~Interest.events, ordering: .sequentiallyConsistent)
+      })
   }
 }

@@ -22,12 +22,11 @@ final class QueueCore: @unchecked Sendable {
   private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
 
   let quietWaits = QuietWaits()
+  let broadcast = Broadcast<QueueEvent>()
 
   /// Protects everything below. No function is called while it is held.
   let lock = BriefLock()
   @exclusivity(unchecked) var roomLine = RoomLine()
-  @exclusivity(unchecked) var observers: [UInt64: AsyncStream<QueueEvent>.Continuation] = [:]
-  @exclusivity(unchecked) var nextObserver: UInt64 = 0
   /// How many events of operations were sent, and whether `idle` has been sent since.
   @exclusivity(unchecked) private var operationEvents = 0
   @exclusivity(unchecked) var isIdleTold = true
@@ -189,11 +188,7 @@ final class QueueCore: @unchecked Sendable {
     if urgent > priority.task ?? .medium { session.escalate(to: urgent) }
   }
 
-  func begin(_ session: DrainSession) {
-    lock.lock()
-    self.session = session
-    lock.unlock()
-  }
+  func begin(_ session: DrainSession) { lock.withLock { self.session = session } }
 
   func end(_ session: DrainSession) {
     lock.lock()
@@ -205,16 +200,11 @@ final class QueueCore: @unchecked Sendable {
 
   /// From now on, the session's task belongs to its last operation.
   func noteDisplaced(_ session: DrainSession) {
-    lock.lock()
-    displaced[ObjectIdentifier(session)] = session
-    lock.unlock()
+    lock.withLock { displaced[ObjectIdentifier(session)] = session }
   }
 
   func forgetDisplaced(_ session: DrainSession) {
-    lock.lock()
-    let removed = displaced.removeValue(forKey: ObjectIdentifier(session))
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(removed) {}
+    _ = lock.withLock { displaced.removeValue(forKey: ObjectIdentifier(session)) }
   }
 
   // MARK: Priorities
@@ -242,9 +232,7 @@ final class QueueCore: @unchecked Sendable {
       if exchanged { break }
       known = original
     } while true
-    lock.lock()
-    let session = self.session
-    lock.unlockAfterReadingObject()
+    let session = lock.withLock { self.session }
     session?.escalate(to: priority)
     for frame in runningFrames() { frame.escalate(to: priority) }
   }
@@ -291,9 +279,8 @@ final class QueueCore: @unchecked Sendable {
       operationEvents += 1
       isIdleTold = false
     }
-    let observers = self.observers.values.map(\.self)
-    lock.unlockAfterReadingObject()
-    for observer in observers { observer.yield(event) }
+    lock.unlock()
+    broadcast.send(event)
   }
 
   /// The same for events of the queue itself. Only the first suspend and the last resume are sent.
@@ -356,7 +343,7 @@ final class QueueCore: @unchecked Sendable {
   private func destroyOnce() {
     let before = interests.bitwiseOr(Interest.destroyed, ordering: .sequentiallyConsistent).oldValue
     if before & Interest.destroyed != 0 { return }
-    finishObservers()
+    broadcast.finish()
     _ = Engine.destroy(queue: queue)
   }
 }

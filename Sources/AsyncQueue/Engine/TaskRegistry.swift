@@ -9,24 +9,17 @@ final class TaskRegistry: @unchecked Sendable {
   @exclusivity(unchecked) private var frames: [ObjectIdentifier: OwnedFrame] = [:]
 
   func add(_ frame: OwnedFrame) {
-    lock.lock()
-    frames[ObjectIdentifier(frame)] = frame
-    lock.unlock()
+    lock.withLock { frames[ObjectIdentifier(frame)] = frame }
   }
 
   func remove(_ frame: OwnedFrame) {
-    lock.lock()
-    let removed = frames.removeValue(forKey: ObjectIdentifier(frame))
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(removed) {}
+    _ = lock.withLock { frames.removeValue(forKey: ObjectIdentifier(frame)) }
   }
 
   /// Cancels the tasks of all frames, including those that are just being created. Running ones
   /// come last: the end of one must not let another begin that has not been cancelled yet.
   func cancelAll() {
-    lock.lock()
-    var frames = self.frames.values.map(\.self)
-    lock.unlockAfterReadingObject()
+    var frames = lock.withLock { self.frames.values.map(\.self) }
     _ = frames.partition { $0.hasStarted }
     for frame in frames { frame.askToEnd() }
   }

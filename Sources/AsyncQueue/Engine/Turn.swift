@@ -107,9 +107,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// It was refused, and its task has to find out.
   func giveUp(_ error: any Error) {
-    lock.lock()
-    refusal = error
-    lock.unlock()
+    lock.withLock { refusal = error }
     _ = refuse()
   }
 
@@ -171,9 +169,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Does nothing once it has started.
   private func refuse(_ end: OperationEnd) {
     let error: any Error = end == .cancelled ? CancellationError() : QueueError.ended(end)
-    lock.lock()
-    if stage == .pending { refusal = error }
-    lock.unlock()
+    lock.withLock { if stage == .pending { refusal = error } }
     if !refuse() { return }
     tellAccepted()
     tellEnd(end)
@@ -197,9 +193,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   private func isWorthAnother(isTooLate: Bool, _ attempts: UInt32) -> Bool {
-    lock.lock()
-    let failure = self.failure
-    lock.unlockAfterReadingObject()
+    let failure = lock.withLock { self.failure }
     let end = isTooLate ? OperationEnd.timedOut(.maxRun) : failure.map { .failed($0) }
     let error = isTooLate ? QueueError.ended(.timedOut(.maxRun)) : failure
     guard let end, let error else { return true }
@@ -213,9 +207,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
 
   /// Takes a pending operation out of the queue at once; leaves a running one alone.
   func cancelPending() {
-    lock.lock()
-    let handle = self.handle
-    lock.unlock()
+    let handle = lock.withLock { self.handle }
     if let operation { return operation.cancel() }
     guard let handle, Engine.state(of: handle).1 == .pending else { return }
     _ = Engine.cancel(handle)
@@ -263,9 +255,9 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   /// Cancels the body's task when a deadline ends the operation.
   private func hearOfCutOff(_ token: Handle) {
     let context = Unmanaged.passRetained(self)
-    let status = Engine.onCancel(
-      token,
-      handler: { turn, token in
+    let status = Engine.setHandler(
+      of: .cancel, token,
+      { turn, token in
         let turn = Unmanaged<Turn>.fromOpaque(turn!).takeUnretainedValue()
         // Cancelling a task calls its handlers, which must not happen on the clock's thread.
         Task.detached { turn.askToEnd(Handle(bits: token)) }
@@ -287,9 +279,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     let mayGoOn =
       outcome == .failed && retry?.enginePolicy.allows(attemptsSoFar: attempt + 1) == true
     if mayGoOn {
-      lock.lock()
-      failure = error
-      lock.unlock()
+      lock.withLock { failure = error }
     }
     let status: Status
     if core.tellsEvents || context != nil || cause != .none {

@@ -296,7 +296,8 @@ public class QueuedOperation: @unchecked Sendable {
 extension QueuedOperation: FinishTarget {
   package final func finish(_ token: Handle, with box: OutcomeBox?) -> Bool {
     guard let context = box?.asContext else { return Engine.end(token, as: .finished) == .ok }
-    if Engine.finish(token, result: context, destroy: OutcomeBox.drop) == .ok { return true }
+    let drop = OutcomeBox.drop
+    if Engine.end(token, as: .finished, result: context, destroy: drop) == .ok { return true }
     OutcomeBox.drop(context)
     return false
   }
@@ -304,9 +305,10 @@ extension QueuedOperation: FinishTarget {
   package final func fail(_ token: Handle, _ error: any Error) -> Bool {
     note(failure: error)
     let context = ErrorBox(error).asContext
-    if Engine.fail(token, code: 1, result: context, destroy: OutcomeBox.drop) == .ok { return true }
-    OutcomeBox.drop(context)
-    return false
+    let drop = OutcomeBox.drop
+    let status = Engine.end(token, as: .failed, code: 1, result: context, destroy: drop)
+    if status != .ok { drop(context) }
+    return status == .ok
   }
 
   package final func giveIn(_ token: Handle) -> Bool { Engine.end(token, as: .cancelled) == .ok }
@@ -322,8 +324,8 @@ extension QueuedOperation: FinishTarget {
   package final func onCancel(_ token: FinishToken, _ handler: @escaping @Sendable () -> Void) {
     let handler = TokenHandler(handler)
     let context = handler.context
-    let status = Engine.onCancel(
-      token.token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
+    let status = Engine.setHandler(
+      of: .cancel, token.token, TokenHandler.call, context: context, destroy: TokenHandler.drop)
     if status == .ok { return }
     TokenHandler.drop(context)
     // It has been cut off, so a handler cannot be set any more.
@@ -332,8 +334,8 @@ extension QueuedOperation: FinishTarget {
 
   package final func onPreempt(_ token: Handle, _ handler: @escaping @Sendable () -> Void) {
     let context = TokenHandler(handler).context
-    let status = Engine.onPreempt(
-      token, handler: TokenHandler.call, context: context, destroy: TokenHandler.drop)
+    let status = Engine.setHandler(
+      of: .preempt, token, TokenHandler.call, context: context, destroy: TokenHandler.drop)
     if status != .ok { TokenHandler.drop(context) }
   }
 

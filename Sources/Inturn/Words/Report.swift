@@ -56,7 +56,7 @@ public struct Report: Sendable {
   /// and may call any function of the library.
   public static func setHandler(_ handler: (@Sendable (Report) -> Void)?) {
     Engine.setReportHandler(
-      handler.map { handler in ReportHandler(call: { handler(Report($0)) }, onRelease: {}) })
+      handler.map { handler in ReportHandler(call: { handler(Report($0)) }) })
   }
 
   /// Sets after how long something is reported as stuck: it is pending or running, and neither it nor

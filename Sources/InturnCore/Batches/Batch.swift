@@ -157,21 +157,16 @@ package final class Batch: @unchecked Sendable {
 
   /// An operation ends otherwise than finished, and still has its place. Its lane is locked.
   static func noteFailureLocked(_ slot: OperationSlot.Pointer) {
-    guard let destroy = slot.pointee.destroy, isDestroy(destroy) else { return }
-    of(Job(context: slot.pointee.context, destroy: destroy)).noteFailure()
-  }
-
-  private func noteFailure() {
-    if stopsAtFailure { hasFailed.store(true, ordering: .relaxed) }
+    guard let entry = entry(slot.pointee.destroy, slot.pointee.context) else { return }
+    let batch = entry.pointee.batch.takeUnretainedValue()
+    if batch.stopsAtFailure { batch.hasFailed.store(true, ordering: .relaxed) }
   }
 
   /// Records the token of an operation that is about to start, under its lane's lock: a canceller
   /// takes that lock after it stops the batch and before it looks for tokens.
   @inline(__always)
   static func willStart(_ job: Job, _ token: Handle) {
-    guard let destroy = job.destroy, isDestroy(destroy) else { return }
-    let entry = job.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    entry.pointee.token.store(token.bits, ordering: .relaxed)
+    entry(job.destroy, job.context)?.pointee.token.store(token.bits, ordering: .relaxed)
   }
 
   private var isStoppedNow: Bool { isStopped.load(ordering: .sequentiallyConsistent) }
@@ -292,10 +287,9 @@ package final class Batch: @unchecked Sendable {
   private static func justFinished(
     _ slot: OperationSlot.Pointer, _ word: OperationWord
   ) -> UnsafeMutablePointer<BatchEntry>? {
-    guard let destroy = slot.pointee.destroy, isDestroy(destroy), word.isSimplyFinished,
+    guard let entry = entry(slot.pointee.destroy, slot.pointee.context), word.isSimplyFinished,
       slot.pointee.result == nil, slot.pointee.resultDestroy == nil, slot.pointee.code == 0
     else { return nil }
-    let entry = slot.pointee.context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
     return entry.pointee.item.destroy == nil ? entry : nil
   }
 
@@ -317,6 +311,15 @@ package final class Batch: @unchecked Sendable {
   @inline(__always)
   static func isDestroy(_ function: RawDestroy) -> Bool {
     unsafeBitCast(function, to: UInt.self) == unsafeBitCast(destroy, to: UInt.self)
+  }
+
+  /// What a job's or a slot's functions say of a batch.
+  @inline(__always)
+  static func entry(
+    _ destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?
+  ) -> UnsafeMutablePointer<BatchEntry>? {
+    guard let destroy, isDestroy(destroy) else { return nil }
+    return context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
   }
 
   private func makeEnd(_ slot: OperationSlot.Pointer) -> BatchEntry.End {
@@ -485,9 +488,7 @@ package final class Batch: @unchecked Sendable {
 
   /// How an operation has ended; nil while it has not.
   package func end(of index: Int) -> OperationEnd? {
-    lock.lock()
-    defer { lock.unlock() }
-    return entries[index].end?.pointee.end
+    lock.withLock { entries[index].end?.pointee.end }
   }
 
   var isCompleteNow: Bool { lock.withLock { isComplete } }

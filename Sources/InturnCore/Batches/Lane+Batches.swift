@@ -263,10 +263,7 @@ extension Job {
 
   /// The entry, if this is a bare job of a batch.
   @inline(__always)
-  private var batchEntry: UnsafeMutablePointer<BatchEntry>? {
-    guard let destroy, Batch.isDestroy(destroy) else { return nil }
-    return context?.assumingMemoryBound(to: BatchEntry.self)
-  }
+  private var batchEntry: UnsafeMutablePointer<BatchEntry>? { Batch.entry(destroy, context) }
 
   /// Whether it was taken out, or started as far as its batch knows.
   fileprivate var hasStarted: Bool { batchEntry?.pointee.token.load(ordering: .relaxed) != 0 }

@@ -14,21 +14,13 @@ extension Engine {
 
   /// The limit set for how many operations of a queue may run at a time.
   package static func limit(of queue: Handle) -> (Status, UInt32) {
-    var limit: UInt32 = 0
-    let status = withLocked(queue) { lane, _ in
-      limit = lane.pointee.extra?.pointee.settings.limit ?? 0
-      return .ok
-    }
-    return (status, limit)
+    withLocked(queue, or: 0) { lane, _ in lane.pointee.extra?.pointee.settings.limit ?? 0 }
   }
 
   /// Limits how many operations may start in an interval; nil for no limit.
   package static func setRate(_ rate: StartRate?, of queue: Handle) -> Status {
     guard hasMemory else { return .noMemory }
-    return withLocked(queue) { lane, _ in
-      lane.changeRateLocked(rate)
-      return .ok
-    }
+    return withLocked(queue, or: ()) { lane, _ in lane.changeRateLocked(rate) }.0
   }
 
   /// The same for a Swift module; an invalid rate stops the program.
@@ -48,9 +40,8 @@ extension Engine {
   package static func setStallLimit(_ limit: StallLimit, of queue: Handle) -> Status {
     guard hasMemory else { return .noMemory }
     current.pointee.watchdog.heed(limit)
-    let status = withLocked(queue) { lane, _ in
+    let (status, _) = withLocked(queue, or: ()) { lane, _ in
       lane.needExtra().pointee.settings.stall = limit
-      return .ok
     }
     // What the queue has may have come while nobody looked.
     current.pointee.watchdog.begin()
@@ -66,12 +57,10 @@ extension Engine {
     let found = use(executor, Handle(bits: 0), in: &options)
     guard found == .ok, let new = options.executor else { return found }
     // The use that was just counted belongs to the queue if the executor is new to it.
-    var isNew = false
-    let status = withLocked(queue) { lane, _ in
-      isNew = lane.needExtra().pointee.executors.change(
-        to: new, scheduled: lane.pointee.machine.scheduled, pool: current.pointee.pool)
+    let (status, isNew) = withLocked(queue, or: false) { lane, _ in
       lane.stopBurstLocked()
-      return .ok
+      return lane.needExtra().pointee.executors.change(
+        to: new, scheduled: lane.pointee.machine.scheduled, pool: current.pointee.pool)
     }
     if !isNew { releaseUse(of: new, nil) }
     return status
@@ -82,10 +71,7 @@ extension Engine {
     _ queue: Handle, _ handler: @escaping @Sendable (QueueEvent) -> Void
   ) -> Status {
     let events = LaneEvents(handler)
-    return withLocked(queue) { lane, _ in
-      lane.observeLocked(events)
-      return .ok
-    }
+    return withLocked(queue, or: ()) { lane, _ in lane.observeLocked(events) }.0
   }
 
   // MARK: Going on and stopping
@@ -154,54 +140,48 @@ extension Engine {
   package static func cancelAll(
     _ queue: Handle, areRunningAsked: Bool = true, cause: Cause = .request
   ) -> Status {
-    withLocked(queue) { lane, outbox in
+    withLocked(queue, or: ()) { lane, outbox in
       lane.cancelAllLocked(areRunningAsked: areRunningAsked, cause: cause, &outbox)
-      return .ok
-    }
+    }.0
   }
 
   /// Ends a key's pending operations as finished; returns how many there were.
   package static func resolve(
     _ key: UnsafePointer<CChar>, of queue: Handle
   ) -> (Status, UInt64) {
-    withLane(queue, or: 0) { $0.resolve(Bytes(key), generation: queue.generation) }
+    withLane(queue, or: 0) {
+      $0.end(Bytes(key), as: .finished, .resolved, generation: queue.generation)
+    }
   }
 
   /// Cancels a key's operations; returns how many there were.
   package static func cancel(
     _ key: UnsafePointer<CChar>, of queue: Handle
   ) -> (Status, UInt64) {
-    withLane(queue, or: 0) { $0.cancel(Bytes(key), generation: queue.generation) }
+    withLane(queue, or: 0) {
+      $0.end(Bytes(key), as: .cancelled, .request, generation: queue.generation)
+    }
   }
 
   // MARK: Looking
 
   package static func statistics(of queue: Handle) -> (Status, QueueStatistics) {
-    var statistics = QueueStatistics()
-    let status = withLocked(queue) { lane, _ in
-      statistics = lane.statisticsLocked
-      return .ok
-    }
-    return (status, statistics)
+    withLocked(queue, or: QueueStatistics()) { lane, _ in lane.statisticsLocked }
   }
 
   /// Calls `body` with each operation that has not ended, running ones first, until it returns
   /// false. `body` is called under the lock and must only copy.
   package static func list(_ queue: Handle, _ body: (OperationInfo) -> Bool) -> Status {
-    withLocked(queue) { lane, _ in
-      lane.listLocked(body)
-      return .ok
-    }
+    withLocked(queue, or: ()) { lane, _ in lane.listLocked(body) }.0
   }
 
   /// Calls `body` once, as soon as nothing of the queue is pending, running or to be delivered, or
   /// the queue has been destroyed; inside this call if that is so already. `body` is called on any
   /// thread, without a lock, and must neither wait nor destroy the queue.
   package static func whenQuiet(_ queue: Handle, _ body: @escaping @Sendable () -> Void) -> Status {
-    withLocked(queue) { lane, _ in
+    withLocked(queue, or: ()) { lane, _ in
       lane.setAwaitedLocked()
       lane.pointee.extra!.pointee.quiet.add(body)
-      return .ok
-    }
+    }.0
   }
 }

@@ -126,8 +126,8 @@ extension Engine {
   }
 
   package static func setReportHandler(_ handler: ReportHandler?) {
-    // The old handler is released here, without the lock.
-    _ = current.pointee.reportHandler.replace(with: handler)
+    var handler = handler  // then the old one, which is released here, without the lock
+    current.pointee.reportHandler.withLock { swap(&$0, &handler) }
   }
 
   /// Changes how long something may stand still before it is reported.
@@ -139,10 +139,7 @@ extension Engine {
   package static func setAwaited(_ handle: Handle) -> Status {
     if handle.isOf(.queue) {
       guard hasMemory else { return .noMemory }
-      return withLocked(handle) { lane, _ in
-        lane.setAwaitedLocked()
-        return .ok
-      }
+      return withLocked(handle, or: ()) { lane, _ in lane.setAwaitedLocked() }.0
     }
     if handle.isOf(.batch) {
       let (status, batch) = batch(handle)

@@ -23,29 +23,30 @@ extension Engine {
     return body(slot)
   }
 
+  /// What `body` finds in an operation's slot.
+  private static func read<Result>(
+    _ operation: Handle, or none: Result, _ body: (OperationSlot.Pointer) -> Result
+  ) -> (Status, Result) {
+    let (status, slot) = OperationSlot.Pointer.find(operation: operation)
+    guard let slot else { return (status, none) }
+    defer { slot.dropReference() }
+    return (.ok, body(slot))
+  }
+
   /// How many operations with handles can exist at a time.
   package static var maximumOperations: Int { Int(Handle.maximumIndex) }
 
   package static func state(of operation: Handle) -> (Status, OperationState) {
-    var state = OperationState.pending
-    let status = withSlot(operation: operation) {
-      state = $0.loadWord().state
-      return .ok
-    }
-    return (status, state)
+    read(operation, or: .pending) { $0.loadWord().state }
   }
 
   /// Whether it waits for another operation's end, which will be its own, or has ended in that way.
   package static func hasJoined(_ operation: Handle) -> Bool {
-    var hasJoined = false
-    _ = withSlot(operation: operation) { slot in
-      let lane = slot.lane
-      lane.pointee.lock.lock()
-      defer { lane.pointee.lock.unlock() }
-      hasJoined = slot.pointee.cause == .joined || slot.groups?.pointee.isFollowing == true
-      return .ok
-    }
-    return hasJoined
+    read(operation, or: false) { slot in
+      slot.lane.pointee.lock.withLock {
+        slot.pointee.cause == .joined || slot.groups?.pointee.isFollowing == true
+      }
+    }.1
   }
 
   package static func cancel(_ operation: Handle) -> Status {
@@ -97,15 +98,9 @@ extension Engine {
   }
 
   package static func progress(of operation: Handle) -> (Status, Progress) {
-    var progress = Progress()
-    let status = withSlot(operation: operation) { slot in
-      let lane = slot.lane
-      lane.pointee.lock.lock()
-      if let details = slot.pointee.details { progress = details.pointee.progress }
-      lane.pointee.lock.unlock()
-      return .ok
+    read(operation, or: Progress()) { slot in
+      slot.lane.pointee.lock.withLock { slot.pointee.details?.pointee.progress ?? Progress() }
     }
-    return (status, progress)
   }
 
   package static func release(_ operation: Handle) -> Status {
@@ -143,30 +138,18 @@ extension Engine {
   }
 
   package static func fail(_ token: Handle, code: Int32) -> Status {
-    end(token, as: .failed, payload: .init(code: code))
+    end(token, as: .failed, code: code, result: nil, destroy: nil)
   }
 
-  /// The same with a result that says more than the code. When this is refused, the caller destroys
-  /// the result. Otherwise it is destroyed like the result of a finish or, if another attempt follows,
-  /// when that has ended.
-  package static func fail(
-    _ token: Handle, code: Int32, result: UnsafeMutableRawPointer, destroy: @escaping RawDestroy
-  ) -> Status {
-    end(token, as: .failed, payload: .init(code: code, result: result, resultDestroy: destroy))
-  }
-
-  /// Ends an operation with a result, which the caller destroys when this is refused.
-  package static func finish(
-    _ token: Handle, result: UnsafeMutableRawPointer?, destroy: RawDestroy?
-  ) -> Status {
-    end(token, as: .finished, payload: .init(result: result, resultDestroy: destroy))
-  }
-
-  static func end(
-    _ token: Handle, as outcome: Outcome, payload: OperationSlot.Pointer.Payload
+  /// Ends an operation with a result, which the caller destroys when this is refused. Otherwise it is
+  /// destroyed with the operation or, if another attempt follows, when that has ended.
+  package static func end(
+    _ token: Handle, as outcome: Outcome, code: Int32 = 0, result: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?
   ) -> Status {
     guard let slot = slot(of: token) else { return token.refusal(for: .token) }
-    return slot.end(token, as: outcome, payload: payload)
+    return slot.end(
+      token, as: outcome, payload: .init(code: code, result: result, resultDestroy: destroy))
   }
 
   /// Ends an operation whose token was lost, and reports it with the place that enqueued it.
@@ -230,25 +213,14 @@ extension Engine {
     return (isPast ? .alreadyFinished : token.refusal(for: .token), false)
   }
 
-  /// Sets a cancel handler. The caller destroys the new context when this is refused.
-  package static func onCancel(
-    _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
-  ) -> Status {
-    setHandler(NoticeHandler(function: handler, context: context, destroy: destroy), .cancel, token)
-  }
-
-  /// The same for the handler that is called when an urgent operation wants this one's place.
-  package static func onPreempt(
-    _ token: Handle, handler: RawWork?, context: UnsafeMutableRawPointer?, destroy: RawDestroy?
-  ) -> Status {
-    setHandler(
-      NoticeHandler(function: handler, context: context, destroy: destroy), .preempt, token)
-  }
-
-  private static func setHandler(
-    _ handler: NoticeHandler, _ notice: OperationSlot.Pointer.Notice, _ token: Handle
+  /// Sets the handler of a notice: that the operation was cancelled, or that an urgent one wants its
+  /// place. The caller destroys the new context when this is refused.
+  package static func setHandler(
+    of notice: Notice, _ token: Handle, _ handler: RawWork?, context: UnsafeMutableRawPointer?,
+    destroy: RawDestroy?
   ) -> Status {
     guard hasMemory else { return .noMemory }
+    let handler = NoticeHandler(function: handler, context: context, destroy: destroy)
     var old = NoticeHandler()
     let status = withSlot(token: token) {
       let result = $0.setHandler(handler, for: notice, generation: token.generation)

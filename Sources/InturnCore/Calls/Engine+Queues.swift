@@ -79,9 +79,7 @@ extension Engine {
   /// Whether queues use the main thread's executor.
   static var isMainExecutorUsed: Bool {
     let objects = current.pointee.objects
-    objects.lock.lock()
-    defer { objects.lock.unlock() }
-    return current.pointee.mainExecutor.users > 0
+    return objects.lock.withLock { current.pointee.mainExecutor.users > 0 }
   }
 
   /// The lane that a handle names, as far as can be told without its lock.
@@ -125,6 +123,18 @@ extension Engine {
     let status = step(lane, &outbox)
     lane.unlockSlowly(&outbox)
     return status
+  }
+
+  /// The same for a step that refuses nothing.
+  static func withLocked<Result>(
+    _ queue: Handle, or none: Result, _ step: (Lane.Pointer, inout Outbox) -> Result
+  ) -> (Status, Result) {
+    var result = none
+    let status = withLocked(queue) { lane, outbox in
+      result = step(lane, &outbox)
+      return .ok
+    }
+    return (status, result)
   }
 
   @inline(never)

@@ -2,10 +2,7 @@
 extension Engine {
   /// Makes a trail, which nobody else knows yet, follow a state of a queue.
   package static func follow(_ trail: StateTrail, queue: Handle) -> Status {
-    withLocked(queue) { lane, outbox in
-      lane.followLocked(trail, &outbox)
-      return .ok
-    }
+    withLocked(queue, or: ()) { lane, outbox in lane.followLocked(trail, &outbox) }.0
   }
 
   /// The same for a state of an operation.

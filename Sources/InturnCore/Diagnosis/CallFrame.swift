@@ -58,13 +58,16 @@ struct CallFrame {
   }
 }
 
-extension UnsafeMutablePointer<CallFrame> {
+extension CallFrame {
+  /// Makes this the innermost frame of the thread for as long as `body` runs.
   @inline(__always)
-  func push() {
-    pointee.outer = CallFrame.innermost
-    inturn_system_set_frame(self)
+  func enter<Result>(_ body: () -> Result) -> Result {
+    var frame = self
+    return withUnsafeMutablePointer(to: &frame) { frame in
+      frame.pointee.outer = Self.innermost
+      inturn_system_set_frame(frame)
+      defer { inturn_system_set_frame(frame.pointee.outer) }
+      return body()
+    }
   }
-
-  @inline(__always)
-  func pop() { inturn_system_set_frame(pointee.outer) }
 }

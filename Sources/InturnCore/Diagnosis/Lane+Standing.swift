@@ -164,11 +164,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The same, or for any work in it; see `isAwaitedLocked`.
-  var isAwaited: Bool {
-    pointee.lock.lock()
-    defer { pointee.lock.unlockAfterReadingObject() }
-    return isAwaitedLocked
-  }
+  var isAwaited: Bool { pointee.lock.withLock { isAwaitedLocked } }
 
   /// The same, or for any work in it. It looks at a limited number.
   private var isAwaitedLocked: Bool {

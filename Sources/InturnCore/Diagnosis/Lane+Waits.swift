@@ -113,9 +113,7 @@ extension UnsafeMutablePointer<Lane> {
   /// What a job without a slot needs; see `Need.turn`.
   @inline(never)
   var turn: (places: UInt64, drainers: UInt64) {
-    pointee.lock.lock()
-    defer { pointee.lock.unlock() }
-    return (turnPlacesLocked, UInt64(pointee.machine.maximumDrainers(view)))
+    pointee.lock.withLock { (turnPlacesLocked, UInt64(pointee.machine.maximumDrainers(view))) }
   }
 
   private var turnPlacesLocked: UInt64 {
@@ -157,11 +155,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.withLock { pointee.generation == queue.generation }
   }
 
-  var hostExecutor: HostExecutor? {
-    pointee.lock.lock()
-    defer { pointee.lock.unlock() }
-    return executor as? HostExecutor
-  }
+  var hostExecutor: HostExecutor? { pointee.lock.withLock { executor as? HostExecutor } }
 
   var describedForReports: Text {
     pointee.lock.lock()

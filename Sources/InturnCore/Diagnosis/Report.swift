@@ -135,8 +135,8 @@ package struct Report {
 
   /// Calls the handler. No lock is held.
   package func send() {
-    if let handler = Engine.current.pointee.reportHandler.current {
-      handler.handle(self)
+    if let handler = Engine.current.pointee.reportHandler.withLock({ $0 }) {
+      handler(self)
     } else {
       var line = "inturn: " + message + "\n"
       if let stall, stall.isKeptByToken { Self.add(whereTokenIs: stall.copyOfToken, to: &line) }
@@ -158,7 +158,7 @@ package struct Report {
 
   /// Says where all that is stuck is told, if who reads the standard error is told only a part.
   static func sayThatMoreIsStuck() {
-    if Engine.current.pointee.reportHandler.current != nil { return }
+    if Engine.current.pointee.reportHandler.withLock({ $0 != nil }) { return }
     write("inturn: more is stuck; inturn why " + Text(getpid()) + " tells all\n")
   }
 
@@ -167,38 +167,5 @@ package struct Report {
   }
 }
 
-/// The handler of reports. Its context is released with the last use.
-package final class ReportHandler: Sendable {
-  private let call: @Sendable (Report) -> Void
-  private let onRelease: @Sendable () -> Void
-
-  package init(
-    call: @escaping @Sendable (Report) -> Void, onRelease: @escaping @Sendable () -> Void
-  ) {
-    self.call = call
-    self.onRelease = onRelease
-  }
-
-  deinit { onRelease() }
-
-  fileprivate func handle(_ report: Report) { call(report) }
-
-  /// Holds the present handler.
-  final class Holder: @unchecked Sendable {
-    // Safe to share: `lock` protects `handler`.
-
-    private let lock = BriefLock()
-    @exclusivity(unchecked) private var handler: ReportHandler?
-
-    var current: ReportHandler? { lock.withLock { handler } }
-
-    /// Replaces the handler and returns the old one, which the caller must release without the lock.
-    func replace(with new: ReportHandler?) -> ReportHandler? {
-      lock.lock()
-      defer { lock.unlockAfterReadingObject() }
-      let old = handler
-      handler = new
-      return old
-    }
-  }
-}
+/// The handler of reports.
+package typealias ReportHandler = Callback<Report>

@@ -32,34 +32,24 @@ extension Engine {
     private func isThere(
       _ objects: EngineObjects, _ table: Int, _ place: Int, _ entry: inout SnapshotEntry?
     ) -> Bool {
-      func make(_ kind: SnapshotEntry.Kind, _ handle: Handle) -> SnapshotEntry {
-        var made = SnapshotEntry(kind)
-        made.id = handle
-        return made
+      func look<Object>(
+        _ table: borrowing ObjectTable<Object>, _ kind: SnapshotEntry.Kind,
+        _ describe: (Object, inout SnapshotEntry) -> Void
+      ) -> Bool {
+        if place >= table.room { return false }
+        guard let (handle, object) = table.object(at: place) else { return true }
+        var found = SnapshotEntry(kind)
+        found.id = handle
+        describe(object, &found)
+        entry = found
+        return true
       }
       switch table {
-      case 0:
-        if place >= objects.executors.room { return false }
-        guard let (handle, executor) = objects.executors.object(at: place) else { return true }
-        entry = make(.executor, handle)
-        executor.describe(&entry!)
-      case 1:
-        if place >= objects.clocks.room { return false }
-        guard let (handle, clock) = objects.clocks.object(at: place) else { return true }
-        entry = make(.clock, handle)
-        clock.describe(&entry!)
-      case 2:
-        if place >= objects.owners.room { return false }
-        guard let (handle, owner) = objects.owners.object(at: place) else { return true }
-        entry = make(.owner, handle)
-        entry!.count = owner.operations
-      default:
-        if place >= objects.batches.room { return false }
-        guard let (handle, batch) = objects.batches.object(at: place) else { return true }
-        entry = make(.batch, handle)
-        batch.describe(&entry!)
+      case 0: return look(objects.executors, .executor) { $0.describe(&$1) }
+      case 1: return look(objects.clocks, .clock) { $0.describe(&$1) }
+      case 2: return look(objects.owners, .owner) { $1.count = $0.operations }
+      default: return look(objects.batches, .batch) { $0.describe(&$1) }
       }
-      return true
     }
 
     private func tellObjects(_ room: inout SnapshotRoom) -> Bool {
@@ -170,9 +160,9 @@ extension Batch {
   /// An operation of the same batch that has to end first, with a reference, as far as a short look can
   /// tell.
   static func earlierLocked(of slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
-    guard let batch = of(slot.pointee.destroy, slot.pointee.context) else { return nil }
-    let entry = slot.pointee.context!.assumingMemoryBound(to: BatchEntry.self)
-    return batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
+    entry(slot.pointee.destroy, slot.pointee.context).flatMap { entry in
+      entry.pointee.batch._withUnsafeGuaranteedRef { $0.earlierLocked(of: entry) }
+    }
   }
 
   /// Whether a job without a slot is one of its operations. The caller has the lane's lock.
@@ -192,8 +182,7 @@ extension Batch {
   private static func of(
     _ destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?
   ) -> Unmanaged<Batch>? {
-    guard let destroy, isDestroy(destroy), let context else { return nil }
-    return context.assumingMemoryBound(to: BatchEntry.self).pointee.batch
+    entry(destroy, context)?.pointee.batch
   }
 }
 

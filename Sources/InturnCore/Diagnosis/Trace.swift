@@ -12,9 +12,7 @@ package enum Trace {
     let engine = Engine.current
     for index in engine.pointee.lanes.givenOut {
       guard let lane = engine.pointee.lanes.pointer(at: index) else { continue }
-      lane.pointee.lock.lock()
-      lane.pointee.machine.flags.insert(.recorded)
-      lane.pointee.lock.unlock()
+      _ = lane.pointee.lock.withLock { lane.pointee.machine.flags.insert(.recorded) }
     }
     return .ok
   }

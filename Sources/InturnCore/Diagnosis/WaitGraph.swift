@@ -310,12 +310,14 @@ package enum WaitGraph {
 
   private static var lineCount: Int { 256 }
 
+  private static func locked<Result>(_ body: (Storage) -> Result) -> Result {
+    let storage = Engine.current.pointee.waits
+    return storage.lock.withLock { body(storage) }
+  }
+
   /// Lines of tasks' waits, for a walk through all of them; none if there has been no such wait.
   static var lines: Range<Int> {
-    let storage = Engine.current.pointee.waits
-    storage.lock.lock()
-    defer { storage.lock.unlock() }
-    return storage.tasks.indices
+    locked { $0.tasks.indices }
   }
 
   /// The waits in a line: those inside a lane, or, without one, each in one line only.
@@ -337,10 +339,7 @@ package enum WaitGraph {
   /// What a task's wait holds up and needs at this moment; nothing once it is over.
   static func state(of wait: Wait) -> (holders: [TaskWait.Holder], needs: [TaskWait.Need]) {
     guard let task = wait.task else { return ([], []) }
-    let storage = Engine.current.pointee.waits
-    return storage.lock.withLock {
-      wait.isThere ? (task.holders(), task.needs()) : ([], [])
-    }
+    return locked { _ in wait.isThere ? (task.holders(), task.needs()) : ([], []) }
   }
 
   /// Whether the caller may be the only thread that drains some executor.
@@ -377,32 +376,23 @@ package enum WaitGraph {
     let storage = Engine.current.pointee.waits
     // In a forked child, a wait of its parent is in no list.
     guard let wait = entry.wait, wait.storage === storage else { return }
-    storage.lock.lock()
-    storage.removeLocked(wait)
-    storage.lock.unlockAfterReadingObject()
+    storage.lock.withLock { storage.removeLocked(wait) }
   }
 
   /// The next wait by number, for a walk through all of them.
   static func next(after number: UInt64) -> Wait? {
-    let storage = Engine.current.pointee.waits
-    storage.lock.lock()
-    defer { storage.lock.unlockAfterReadingObject() }
-    let place = storage.placeOfFirst(from: number + 1)
-    return place < storage.waits.count ? storage.waits[place] : nil
+    locked { storage in
+      let place = storage.placeOfFirst(from: number + 1)
+      return place < storage.waits.count ? storage.waits[place] : nil
+    }
   }
 
   /// Whether a thread waits for observers of a value, in no operation.
   static var isForObservers: Bool {
-    let storage = Engine.current.pointee.waits
-    storage.lock.lock()
-    defer { storage.lock.unlock() }
-    return storage.waits.contains { $0.awaitedValue != nil }
+    locked { storage in storage.waits.contains { $0.awaitedValue != nil } }
   }
 
-  static func isThere(_ wait: Wait) -> Bool {
-    let storage = Engine.current.pointee.waits
-    return storage.lock.withLock { wait.isThere }
-  }
+  static func isThere(_ wait: Wait) -> Bool { locked { _ in wait.isThere } }
 
   /// A wait inside an operation of this lane: in its work, or by a task. The caller has a reference to
   /// the operation. A burst's frame does not say which one it calls: what is `inCall` there.
@@ -427,8 +417,7 @@ package enum WaitGraph {
   /// The handle of the operation that a wait is for. Nil if the wait is over.
   static func handle(of wait: Wait) -> Handle? {
     guard case .operation(let slot) = wait.target else { return nil }
-    let storage = Engine.current.pointee.waits
-    return storage.lock.withLock {
+    return locked { _ in
       wait.isThere
         ? Handle(.operation, index: slot.index, generation: slot.firstGeneration) : nil
     }
@@ -437,11 +426,10 @@ package enum WaitGraph {
   /// Takes a reference to the operation that a wait is for. Nil if the wait is over.
   static func operation(of wait: Wait) -> OperationSlot.Pointer? {
     guard case .operation(let slot) = wait.target else { return nil }
-    let storage = Engine.current.pointee.waits
-    storage.lock.lock()
-    defer { storage.lock.unlock() }
-    if !wait.isThere { return nil }
-    slot.addReference()
-    return slot
+    return locked { _ in
+      if !wait.isThere { return nil }
+      slot.addReference()
+      return slot
+    }
   }
 }

@@ -93,9 +93,7 @@ final class Watchdog: @unchecked Sendable {
 
   /// How long a stall may last where a queue says nothing, and the least for any queue.
   private var limits: (ofProcess: Int64, least: Int64) {
-    lock.lock()
-    let (setting, leastOfQueues) = (setting, leastOfQueues)
-    lock.unlock()
+    let (setting, leastOfQueues) = lock.withLock { (self.setting, self.leastOfQueues) }
     let limit = setting.or(isTest || inturn_system_is_watched() ? Self.second : 10 * Self.second)
     return (limit, min(limit, leastOfQueues))
   }

@@ -27,9 +27,7 @@ extension HostExecutor {
 
   /// The data of an attached loop of this kind; `.invalidArgument` when there is none.
   package func attachedData(loop: Text) -> (Status, UnsafeMutableRawPointer?) {
-    lock.lock()
-    let attachment = attachment
-    lock.unlockAfterReadingObject()
+    let attachment = lock.withLock { self.attachment }
     guard let attachment, attachment.loop == loop else { return (.invalidArgument, nil) }
     return (.ok, attachment.data)
   }

@@ -5,21 +5,8 @@ import Synchronization
 package final class HostExecutor: Executor, @unchecked Sendable {
   // Safe to share: `lock` of `Executor` protects everything that changes, except `wakeups`.
 
-  /// Tells the host that something waits. Its context is destroyed with the last reference, so
-  /// never during a call.
-  package final class Waker: Sendable {
-    private let call: @Sendable () -> Void
-    private let onRelease: @Sendable () -> Void
-
-    package init(call: @escaping @Sendable () -> Void, onRelease: @escaping @Sendable () -> Void) {
-      self.call = call
-      self.onRelease = onRelease
-    }
-
-    deinit { onRelease() }
-
-    func wake() { call() }
-  }
+  /// Tells the host that something waits.
+  package typealias Waker = Callback<Void>
 
   /// Whether only the main thread may drain it.
   let isMain: Bool
@@ -77,7 +64,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
       wakeups.pointee.wrappingAdd(1, ordering: .releasing)
       wakeups.wakeOne()
     }
-    waker?.wake()
+    waker?()
   }
 
   package func setWaker(_ new: Waker?) {
@@ -86,7 +73,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     waker = new
     let isDue = ring.count > 0
     lock.unlockAfterReadingObject()
-    if isDue { new?.wake() }
+    if isDue { new?() }
     // The old waker is released here, without the lock.
     withExtendedLifetime(old) {}
   }
@@ -116,16 +103,27 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   /// Calls what waits, `maximumCalls` at most, and returns how many calls it made.
-  @_optimize(speed)
   package func drain(maximumCalls: Int) -> (status: Status, calls: Int) {
-    let refusal = beginDrain()
-    if refusal != .ok { return (refusal, 0) }
     var budget = DrainBudget(remaining: maximumCalls)
-    runWaiting(&budget)
+    let status = drain(&budget)
+    return (status, maximumCalls - budget.remaining)
+  }
+
+  /// Runs a step that may submit work here, and then drains until an operation is given or the
+  /// budget is used up. If it `looks`, the waker is called for what is left, not for what came in
+  /// between.
+  @_optimize(speed)
+  package func drain(
+    _ budget: inout DrainBudget, looks: Bool = false, after step: () -> Void = {}
+  ) -> Status {
+    let refusal = beginDrain(looks: looks)
+    if refusal != .ok { return refusal }
+    step()
+    runWaiting(&budget, looks: looks)
     budget.dropSpareGate()
-    if budget.isForkedChild { return (.forked, maximumCalls - budget.remaining) }
+    if budget.isForkedChild { return .forked }
     endDrain()
-    return (.ok, maximumCalls - budget.remaining)
+    return .ok
   }
 
   /// Alternately drains and sleeps until it is stopped.
@@ -156,9 +154,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   }
 
   package func stop() {
-    lock.lock()
-    isStopRequested = true
-    lock.unlock()
+    lock.withLock { isStopRequested = true }
     wakeups.advance()
   }
 
@@ -237,21 +233,14 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     return .ok
   }
 
-  func endDrain() {
-    lock.lock()
-    drainers -= 1
-    lock.unlock()
-  }
+  func endDrain() { lock.withLock { drainers -= 1 } }
 
   /// Calls what waits. `looks`: the drain was begun as a looker, which ends with the first item.
   @_optimize(speed)
   func runWaiting(_ budget: inout DrainBudget, looks: Bool = false) {
-    var frame = CallFrame(executor: self)
     var looks = looks
     budget.begin(at: self)
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      defer { frame.pop() }
+    CallFrame(executor: self).enter {
       while budget.remaining > 0 && budget.isStillOurs {
         lock.lock()
         let item = popLocked()
@@ -265,7 +254,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
         if looks { lookers -= 1 }
         looks = false
         lock.unlockAfterReadingObject()
-        waker?.wake()
+        waker?()
         guard let item else { return }
         item.run(&budget)
       }

@@ -13,7 +13,7 @@ package enum ProcessState {
 
   @inline(__always)
   private static var word: UnsafeMutablePointer<Atomic<UInt32>> {
-    UnsafeMutableRawPointer(inturn_system_state()).assumingMemoryBound(to: Atomic<UInt32>.self)
+    atomic(inturn_system_state())
   }
 
   @inline(__always)

@@ -57,13 +57,13 @@ struct Recorder {
   /// The recorder's memory while it is on, else zero. Stored with releasing order once the memory
   /// is ready, and loaded with acquiring order by who records.
   private static var recording: UnsafeMutablePointer<Atomic<UInt>> {
-    UnsafeMutableRawPointer(inturn_system_recording()).assumingMemoryBound(to: Atomic<UInt>.self)
+    atomic(inturn_system_recording())
   }
 
   /// The memory, once there is any; exchanged once in a process, and never freed, as a thread may
   /// be writing.
   private static var memory: UnsafeMutablePointer<Atomic<UInt>> {
-    UnsafeMutableRawPointer(inturn_system_recorder()).assumingMemoryBound(to: Atomic<UInt>.self)
+    atomic(inturn_system_recorder())
   }
 
   @inline(__always)

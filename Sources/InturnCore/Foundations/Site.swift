@@ -22,17 +22,13 @@ package struct Site: Sendable {
   @inline(__always)
   package init?(in cache: Cache) {
     // Acquiring: whoever has the number finds the line in the table.
-    let bits = Self.atomic(cache).pointee.load(ordering: .acquiring)
+    let bits = atomic(cache).pointee.load(ordering: .acquiring)
     if bits == 0 { return nil }
     self.init(bits: bits)
   }
 
   /// In the cache of a line for which there was no room.
   private static var full: UInt32 { 1 << 16 }
-
-  private static func atomic(_ cache: Cache) -> UnsafeMutablePointer<Atomic<UInt32>> {
-    UnsafeMutableRawPointer(cache).assumingMemoryBound(to: Atomic<UInt32>.self)
-  }
 
   /// Looks up or assigns a line's number and stores it in the cache. When memory runs out, the site
   /// is unknown until the next time.
@@ -46,7 +42,7 @@ package struct Site: Sendable {
     let number = table.number(of: SiteTable.Line(file: file, function: function, number: line))
     self.init(bits: UInt32(number ?? 0))
     guard let cache, let number else { return }
-    Self.atomic(cache).pointee.store(number == 0 ? Self.full : bits, ordering: .releasing)
+    atomic(cache).pointee.store(number == 0 ? Self.full : bits, ordering: .releasing)
   }
 
   /// The same for a line whose file is named by a literal of the program, by whose address it is

@@ -57,3 +57,11 @@ struct WaitLimit {
     return rest > 0 ? rest : nil
   }
 }
+
+/// A word of C's as an atomic value.
+@inline(__always)
+func atomic<Value: AtomicRepresentable>(
+  _ word: UnsafeMutablePointer<Value>
+) -> UnsafeMutablePointer<Atomic<Value>> {
+  UnsafeMutableRawPointer(word).assumingMemoryBound(to: Atomic<Value>.self)
+}

@@ -14,9 +14,7 @@ extension UnsafeMutablePointer<Lane> {
     var links = Links()
     for target in earlier {
       let lane = target.lane
-      lane.pointee.lock.lock()
-      links.add(slot, plan, target)
-      lane.pointee.lock.unlock()
+      lane.pointee.lock.withLock { links.add(slot, plan, target) }
     }
     pointee.lock.lock()
     var outbox = Outbox()
@@ -79,14 +77,8 @@ extension UnsafeMutablePointer<Lane> {
         isLost = isLost || earlier.loadWord().outcome != .finished
         return
       }
-      let details = earlier.needDetailsLocked()
       slot.addReference()
-      if let last = details.pointee.lastEdge {
-        last.pointee.next = edge
-      } else {
-        details.pointee.firstEdge = edge
-      }
-      details.pointee.lastEdge = edge
+      earlier.needDetailsLocked().pointee.append(edge)
     }
   }
 

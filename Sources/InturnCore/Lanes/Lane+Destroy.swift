@@ -170,10 +170,7 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   private func deliverAllLocked(_ budget: inout DrainBudget) -> Bool {
-    var frame = CallFrame(lane: self)
-    return withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      defer { frame.pop() }
+    CallFrame(lane: self).enter {
       while pointee.machine.flags.contains(.hasDeliveries) {
         budget.remaining = Int.max
         if !deliverOneLocked(&budget) { return false }

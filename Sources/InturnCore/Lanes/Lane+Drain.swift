@@ -2,12 +2,7 @@
 extension UnsafeMutablePointer<Lane> {
   /// Makes the calls that the lane has to make, as far as the budget goes.
   func drain(_ budget: inout DrainBudget) {
-    var frame = CallFrame(lane: self, home: budget.executor)
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      drainInFrame(&budget)
-      frame.pop()
-    }
+    CallFrame(lane: self, home: budget.executor).enter { drainInFrame(&budget) }
   }
 
   @_optimize(speed)

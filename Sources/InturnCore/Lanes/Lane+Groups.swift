@@ -145,34 +145,11 @@ extension UnsafeMutablePointer<Lane> {
 
   // MARK: By key
 
-  /// Ends a key's pending operations as finished, because what they were to ask for is known.
-  /// Returns how many there were.
-  func resolve(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
-    forEach(key, generation: generation) { slot, outbox in
-      if slot.loadWord().contains(.started) { return false }
-      let before = slot.loadWord().contains(.claimed)
-      cutOffLocked(slot, .finished, .resolved, &outbox)
-      return !before
-    }
-  }
-
-  /// Cancels a key's operations that have not ended.
-  func cancel(_ key: Bytes, generation: UInt32) -> (Status, UInt64) {
-    forEach(key, generation: generation) { slot, outbox in
-      if slot.loadWord().contains(.started) {
-        return requestCancelLocked(slot, .request, &outbox)
-      }
-      let before = slot.loadWord().contains(.claimed)
-      cutOffLocked(slot, .cancelled, .request, &outbox)
-      return !before
-    }
-  }
-
-  /// Calls `body` with each operation of a key, under the lock, a portion at a time; its result
-  /// says whether the operation counts. Goes from the last to the first, so that a leader does not
-  /// end its followers before they are reached.
-  private func forEach(
-    _ key: Bytes, generation: UInt32, _ body: (OperationSlot.Pointer, inout Outbox) -> Bool
+  /// Ends a key's operations that have not ended, a portion at a time, and returns how many there
+  /// were. One that runs is only asked to end, and only to cancel it. Goes from the last to the
+  /// first, so that a leader does not end its followers before they are reached.
+  func end(
+    _ key: Bytes, as outcome: Outcome, _ cause: Cause, generation: UInt32
   ) -> (Status, UInt64) {
     pointee.lock.lock()
     if let refusal = refusalLocked(generation) { return (refusal, 0) }
@@ -184,7 +161,7 @@ extension UnsafeMutablePointer<Lane> {
       for _ in 0..<Self.portion {
         guard let slot = next else { break }
         next = slot.groups!.pointee.sameKeyBefore
-        if body(slot, &outbox) { count += 1 }
+        if endLocked(slot, as: outcome, cause, &outbox) { count += 1 }
       }
       if next != nil && walk == nil {
         walk = KeyTable.Walk()
@@ -199,5 +176,17 @@ extension UnsafeMutablePointer<Lane> {
       if refusalLocked(generation) != nil { return (.ok, count) }
       next = walk.next
     }
+  }
+
+  /// Whether the operation counts.
+  private func endLocked(
+    _ slot: OperationSlot.Pointer, as outcome: Outcome, _ cause: Cause, _ outbox: inout Outbox
+  ) -> Bool {
+    let word = slot.loadWord()
+    if word.contains(.started) {
+      return outcome == .cancelled && requestCancelLocked(slot, cause, &outbox)
+    }
+    cutOffLocked(slot, outcome, cause, &outbox)
+    return !word.contains(.claimed)
   }
 }

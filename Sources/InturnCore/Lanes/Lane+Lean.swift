@@ -199,13 +199,7 @@ extension UnsafeMutablePointer<Lane> {
       }
     }
     for edge in edges..<edges + count {
-      let details = edge.pointee.earlier.unsafelyUnwrapped.needEdgeListLocked()
-      if let last = details.pointee.lastEdge {
-        last.pointee.next = edge
-      } else {
-        details.pointee.firstEdge = edge
-      }
-      details.pointee.lastEdge = edge
+      edge.pointee.earlier.unsafelyUnwrapped.needEdgeListLocked().pointee.append(edge)
     }
     plan.pointee.linkedCount = count
     plan.pointee.blockers = UInt32(truncatingIfNeeded: count)

@@ -42,9 +42,7 @@ package final class LaneDrainer: @unchecked Sendable {
   /// Takes the turn.
   package init(_ turn: OutsideExecutor.Turn) {
     self.turn = turn
-    lane.pointee.lock.lock()
-    lane.pointee.machine.drainerArrives()
-    lane.pointee.lock.unlock()
+    lane.pointee.lock.withLock { lane.pointee.machine.drainerArrives() }
   }
 
   /// Starts the next operation, or offers it. `tag` is the tag of the plain operations that the
@@ -164,13 +162,7 @@ package final class LaneDrainer: @unchecked Sendable {
   private func unlockAndDeliver() {
     let staged = lane.stagedBeforeCallLocked(&budget.outbox)
     lane.unlockForCall(&budget)
-    guard let staged else { return }
-    var frame = CallFrame(lane: lane)
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      staged.deliver()
-      frame.pop()
-    }
+    if let staged { CallFrame(lane: lane).enter { staged.deliver() } }
   }
 
   /// The same for an operation with a slot. It has no deadline and no grace time, so the lane has

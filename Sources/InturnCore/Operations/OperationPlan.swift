@@ -75,6 +75,15 @@ extension OperationPlan.Pointer {
   }
 }
 
+extension OperationDetails {
+  /// Adds an edge to an operation that waits for this one.
+  @inline(__always)
+  mutating func append(_ edge: Edge.Pointer) {
+    if let lastEdge { lastEdge.pointee.next = edge } else { firstEdge = edge }
+    lastEdge = edge
+  }
+}
+
 extension OperationPlan {
   /// Whether an operation with these options needs a plan.
   static func isNeeded(_ options: UnsafePointer<OperationOptions>, earlier: Int) -> Bool {

@@ -14,9 +14,7 @@ extension UnsafeMutablePointer<OperationSlot> {
 
   private var isCounted: Bool {
     let lane = self.lane
-    lane.pointee.lock.lock()
-    defer { lane.pointee.lock.unlock() }
-    return pointee.flags.contains(.counted)
+    return lane.pointee.lock.withLock { pointee.flags.contains(.counted) }
   }
 
   private func waitForEndedFlag(timeoutNanoseconds: Int64) -> Status {

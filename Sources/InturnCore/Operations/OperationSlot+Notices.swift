@@ -12,9 +12,16 @@ struct NoticeHandler {
 }
 
 /// Notices to running work: that it should end, or that an urgent operation wants its place.
-extension UnsafeMutablePointer<OperationSlot> {
-  enum Notice { case cancel, preempt }
+package enum Notice { case cancel, preempt }
 
+extension OperationDetails {
+  fileprivate subscript(notice: Notice) -> NoticeHandler {
+    get { notice == .cancel ? onCancel : onPreempt }
+    set { if notice == .cancel { onCancel = newValue } else { onPreempt = newValue } }
+  }
+}
+
+extension UnsafeMutablePointer<OperationSlot> {
   /// Sets or removes a handler of a running operation. The caller holds a reference. Returns the
   /// previous handler, whose context has to be destroyed.
   func setHandler(
@@ -28,15 +35,8 @@ extension UnsafeMutablePointer<OperationSlot> {
       return (.wrongKind, NoticeHandler())
     }
     let details = needDetailsLocked()
-    let old: NoticeHandler
-    switch notice {
-    case .cancel:
-      old = details.pointee.onCancel
-      details.pointee.onCancel = handler
-    case .preempt:
-      old = details.pointee.onPreempt
-      details.pointee.onPreempt = handler
-    }
+    let old = details.pointee[notice]
+    details.pointee[notice] = handler
     var outbox = Outbox()
     lane.noticeLocked(self, &outbox)
     lane.unlock(&outbox)
@@ -46,14 +46,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Takes out a handler, so that it is called and destroyed only once.
   func takeHandlerLocked(for notice: Notice) -> NoticeHandler {
     guard let details = pointee.details else { return NoticeHandler() }
-    switch notice {
-    case .cancel:
-      defer { details.pointee.onCancel = NoticeHandler() }
-      return details.pointee.onCancel
-    case .preempt:
-      defer { details.pointee.onPreempt = NoticeHandler() }
-      return details.pointee.onPreempt
-    }
+    defer { details.pointee[notice] = NoticeHandler() }
+    return details.pointee[notice]
   }
 
   /// Whether the handler is to be called.
@@ -103,11 +97,9 @@ extension UnsafeMutablePointer<OperationSlot> {
     var frame = CallFrame(lane: lane)
     frame.isNotice = true
     let process = ProcessState.current
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
+    frame.enter {
       handler.function!(handler.context, token.bits)
       handler.destroyContext()
-      frame.pop()
     }
     if ProcessState.current != process { return true }
     lane.pointee.lock.lock()

@@ -43,7 +43,7 @@ struct LevelHeap: ~Copyable {
   mutating func insert(_ level: LaneOrder.Level.Pointer) {
     count += 1
     place(level, at: count - 1)
-    if count > 1 { siftUp(level) }
+    if count > 1 { settle(level, at: count - 1) }
   }
 
   @inline(__always)
@@ -53,24 +53,17 @@ struct LevelHeap: ~Copyable {
     level.pointee.position = -1
     if position == count { return }
     let last = levels[count]
-    place(last, at: position)
-    siftUp(last)
-    siftDown(last)
+    settle(last, at: position)
   }
 
-  private func siftUp(_ level: LaneOrder.Level.Pointer) {
-    var position = level.pointee.position
+  private func settle(_ level: LaneOrder.Level.Pointer, at position: Int) {
+    var position = position
     while position > 0 {
       let parent = (position - 1) / 2
       if levels[parent].pointee.priority >= level.pointee.priority { break }
       place(levels[parent], at: position)
       position = parent
     }
-    place(level, at: position)
-  }
-
-  private func siftDown(_ level: LaneOrder.Level.Pointer) {
-    var position = level.pointee.position
     while true {
       var child = 2 * position + 1
       if child >= count { break }

@@ -49,9 +49,7 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// returns.
   func tellStates() {
     let lane = self.lane
-    lane.pointee.lock.lock()
-    let staged = stageStatesLocked()
-    lane.pointee.lock.unlock()
+    let staged = lane.pointee.lock.withLock { stageStatesLocked() }
     staged.deliver()
   }
 }

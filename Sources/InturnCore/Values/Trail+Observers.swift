@@ -92,9 +92,7 @@ extension Trail {
 
   /// Waits until every change so far has been told to every observer, except those that pull.
   package func drain(timeoutNanoseconds: Int64) -> Status {
-    lock.lock()
-    let number = machine.number
-    lock.unlock()
+    let number = lock.withLock { machine.number }
     // Delivering what was staged may be up to this thread, further up its stack.
     deliver()
     return sleep(.observers(of: self, .told(number)), timeoutNanoseconds) {
@@ -107,9 +105,7 @@ extension Trail {
   private func sleep(
     _ target: WaitGraph.Target, _ timeoutNanoseconds: Int64, until check: () -> Status?
   ) -> Status {
-    lock.lock()
-    let status = check()
-    lock.unlock()
+    let status = lock.withLock { check() }
     if let status { return status }
     if timeoutNanoseconds == 0 { return .timedOut }
     guard let entry = WaitGraph.enter(target) else { return .deadlock }

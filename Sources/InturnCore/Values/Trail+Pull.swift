@@ -5,9 +5,7 @@ extension Trail {
   /// The next entry in the mailbox of a consumer that pulls. After `nothing`, its `post` says when
   /// there is something; after `end`, the observation is over.
   package func pull(_ id: UInt64) -> TrailMachine<Value>.Pull {
-    lock.lock()
-    let pull = machine.pull(id)
-    lock.unlockAfterReadingObject()
+    let pull = lock.withLock { machine.pull(id) }
     return pull
   }
 

@@ -54,14 +54,9 @@ package struct TrailCall {
     _ trail: TrailBase, _ observation: UInt64, _ depth: UInt32, isInline: Bool,
     _ body: () -> Void
   ) {
-    var frame = CallFrame(
-      call: TrailCall(
-        trail: .passUnretained(trail), observation: observation, depth: depth, isInline: isInline))
-    withUnsafeMutablePointer(to: &frame) { frame in
-      frame.push()
-      body()
-      frame.pop()
-    }
+    let call = TrailCall(
+      trail: .passUnretained(trail), observation: observation, depth: depth, isInline: isInline)
+    CallFrame(call: call).enter(body)
   }
 }
 
