@@ -27,39 +27,15 @@ _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 # The functions in `quick`. None of these waits for another thread's Python code. When they refuse a
 # context, they destroy it at once, which is fine while the interpreter is held.
 _QUICK = (
-    "inturn_executor_drain",
-    "inturn_executor_take",
-    "inturn_executor_enqueue_and_take",
-    "inturn_executor_wait",
-    "inturn_queue_set_executor",
-    "inturn_queue_enqueue_at",
-    "inturn_queue_enqueue_with_at",
-    "inturn_operation_get_state",
-    "inturn_operation_cancel",
-    "inturn_operation_get_progress",
-    "inturn_operation_release",
-    "inturn_token_finish",
-    "inturn_token_finish_with",
-    "inturn_token_fail",
-    "inturn_token_cancel",
-    "inturn_token_abandon",
-    "inturn_token_is_cancelled",
-    "inturn_token_on_cancel",
-    "inturn_token_set_progress",
-    "inturn_token_on_preempt",
-    "inturn_token_yield",
-    "inturn_token_resume",
-    "inturn_batch_cancel",
-    "inturn_batch_get_progress",
-    "inturn_batch_get_end",
-    "inturn_batch_release",
-    "inturn_report_set_awaited",
-    "inturn_report_wait_at",
-    "inturn_await_begin",
-    "inturn_await_end",
+    "executor_drain executor_take executor_enqueue_and_take executor_wait queue_set_executor "
+    "queue_enqueue_at queue_enqueue_with_at operation_get_state operation_cancel "
+    "operation_get_progress operation_release token_finish token_finish_with token_fail "
+    "token_cancel token_abandon token_is_cancelled token_on_cancel token_set_progress "
+    "token_on_preempt token_yield token_resume batch_cancel batch_get_progress batch_get_end "
+    "batch_release report_set_awaited report_wait_at await_begin await_end"
 )
 # The functions in `waiting`.
-_WAITING = ("inturn_executor_wait", "inturn_operation_wait")
+_WAITING = "executor_wait operation_wait"
 
 
 class _Ring(threading.local):
@@ -214,14 +190,15 @@ _QUICK_TYPES: dict[Any, Any] = {
 }
 
 
-def _numeric(library: ctypes.CDLL, names: tuple[str, ...]) -> SimpleNamespace:
+def _numeric(library: ctypes.CDLL, names: str) -> SimpleNamespace:
     # Indexing creates a new function object, so those of the library keep their types.
     functions = SimpleNamespace()
-    for name in names:
-        function = library[name]
+    for name in names.split():
+        function = library[f"inturn_{name}"]
         function.restype = inturn_status
-        function.argtypes = [_QUICK_TYPES.get(kind, kind) for kind in prototype(name)[1]]
-        setattr(functions, name.partition("_")[2], function)
+        kinds = prototype(f"inturn_{name}")[1]
+        function.argtypes = [_QUICK_TYPES.get(kind, kind) for kind in kinds]
+        setattr(functions, name, function)
     return functions
 
 

@@ -109,15 +109,12 @@ class OperationOptions(TypedDict, total=False):
     cancel_grace: float
 
 
-class _Option:
+class _Option(NamedTuple):
     """An option: its valid values, its fields in the library's struct, and its kinds of queues."""
 
-    def __init__(
-        self, what: str, fields: Callable[[Any], dict[str, Any]], *kinds: tuple[int, str]
-    ) -> None:
-        self.what = what
-        self.fields = fields
-        self.kinds = kinds  # the only ones with this option; empty for all
+    what: str
+    fields: Callable[[Any], dict[str, Any]]
+    kinds: tuple[tuple[int, str], ...] = ()  # the only ones with this option; empty for all
 
 
 def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
@@ -177,13 +174,12 @@ _OPTIONS = {
     "priority": _Option(
         "an integer of 32 bits",
         _field("priority", whole(-(2**31), 2**31)),
-        _CONCURRENT,
-        _INTERACTION,
+        (_CONCURRENT, _INTERACTION),
     ),
     "after": _Option("a list of operations and futures of queues", _after),
     "after_policy": _Option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
-    "barrier": _Option(_BOOL, _field("barrier", bool), _CONCURRENT),
-    "urgent": _Option(_BOOL, _field("urgent", bool), _INTERACTION),
+    "barrier": _Option(_BOOL, _field("barrier", bool), (_CONCURRENT,)),
+    "urgent": _Option(_BOOL, _field("urgent", bool), (_INTERACTION,)),
     "exclusive": _Option("a list of names", _exclusive),
     "condition": _Option("a function without arguments", _callback(condition=ask_condition)),
     "retry": _Option("a Retry", _field("retry", one_of(Retry))),
