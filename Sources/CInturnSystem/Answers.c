@@ -297,6 +297,11 @@ static void answer(void *unused) {
   if (signal_of_dump)
     sigaddset(&set, signal_of_dump);
   pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+  // A client that has gone, or a file without room, does not end the process.
+  sigemptyset(&set);
+  sigaddset(&set, SIGPIPE);
+  sigaddset(&set, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &set, NULL);
   struct pollfd polled[2] = {{event, POLLIN, 0}, {listener, POLLIN, 0}};
   int pause = -1;
   for (;;) {

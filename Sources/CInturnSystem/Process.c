@@ -136,10 +136,10 @@ static void *thread_main(void *argument) {
 }
 
 /// All signals except those that a thread raises itself, which crash reporters
-/// need, and the one that profilers use.
+/// and writers to pipes need, and the one that profilers use.
 static void fill_with_signals_of_others(sigset_t *set) {
-  static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-                            SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+  static const int own[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGTRAP,
+                            SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ, SIGPROF};
   sigfillset(set);
   for (size_t i = 0; i < sizeof own / sizeof *own; i++)
     sigdelset(set, own[i]);

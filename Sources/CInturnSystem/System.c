@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -64,5 +65,21 @@ bool inturn_system_write(int descriptor, const char *bytes, uintptr_t count) {
 }
 
 void inturn_system_write_error(const char *bytes, uintptr_t count) {
-  (void)inturn_system_write(STDERR_FILENO, bytes, count);
+  // A report that nobody can read any more does not end the process, on
+  // whatever thread it is made.
+  sigset_t raised, before, pending;
+  sigemptyset(&raised);
+  sigaddset(&raised, SIGPIPE);
+  sigaddset(&raised, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &raised, &before);
+  if (!inturn_system_write(STDERR_FILENO, bytes, count)) {
+    int number = errno == EFBIG ? SIGXFSZ : SIGPIPE;
+    sigpending(&pending);
+    if (sigismember(&pending, number) && !sigismember(&before, number)) {
+      sigemptyset(&raised);
+      sigaddset(&raised, number);
+      sigwait(&raised, &number);
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

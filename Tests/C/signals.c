@@ -16,8 +16,8 @@
 #define COUNT(array) (sizeof array / sizeof *array)
 
 /* Those that a thread raises itself, and the profilers'. */
-static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,
-                          SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+static const int own[] = {SIGSEGV, SIGBUS, SIGFPE,  SIGILL,  SIGTRAP,
+                          SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ, SIGPROF};
 static const int others[] = {SIGTERM, SIGINT,  SIGHUP,  SIGQUIT,  SIGALRM,
                              SIGUSR1, SIGUSR2, SIGCHLD, SIGWINCH, SIGTSTP};
 
@@ -81,6 +81,50 @@ static void a_hosts_handler_sees_the_faults_of_work(void) {
   run_on_the_pool(raise_each);
 }
 
+/* Pipes that nobody reads any more */
+
+static void write_to_a_broken_pipe(void *context, inturn_token token) {
+  struct sigaction action, before;
+  int ends[2];
+  memset(&action, 0, sizeof action);
+  action.sa_handler = handle;
+  handled = 0;
+  CHECK_INT(sigaction(SIGPIPE, &action, &before), 0);
+  CHECK_INT(pipe(ends), 0);
+  CHECK_INT(close(ends[0]), 0);
+  CHECK(write(ends[1], "", 1) < 0);
+  CHECK_INT(handled, SIGPIPE);
+  CHECK(pthread_equal(handled_on, pthread_self()));
+  CHECK_INT(close(ends[1]), 0);
+  CHECK_INT(sigaction(SIGPIPE, &before, NULL), 0);
+  just_finish(context, token);
+}
+
+static void work_that_writes_to_a_broken_pipe_gets_sigpipe(void) {
+  run_on_the_pool(write_to_a_broken_pipe);
+}
+
+static void abandon(void *context, inturn_token token) {
+  (void)context;
+  CHECK_OK(inturn_token_abandon(token));
+}
+
+static void report_to_a_broken_pipe(void) {
+  int ends[2];
+  CHECK_INT(pipe(ends), 0);
+  CHECK_INT(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  CHECK_INT(close(ends[0]), 0);
+  run_on_the_pool(abandon);
+  /* What is reported has left no signal behind. */
+  run_on_the_pool(look_at_the_mask);
+}
+
+static void a_report_that_nobody_reads_ends_no_process(void) {
+  int status = run_self("--report", NULL);
+  CHECK(WIFEXITED(status));
+  CHECK_INT(WEXITSTATUS(status), 0);
+}
+
 /* A main thread that leaves */
 
 /* Whether the main thread has ended or, if no thread could replace it, has
@@ -121,9 +165,15 @@ int main(int argc, char **argv) {
   static const test tests[] = {
       TEST(work_blocks_the_signals_from_outside_only),
       TEST(a_hosts_handler_sees_the_faults_of_work),
+      TEST(work_that_writes_to_a_broken_pipe_gets_sigpipe),
+      TEST(a_report_that_nobody_reads_ends_no_process),
       TEST(sigterm_ends_a_process_whose_main_thread_has_left)};
   const program all = {"signals", tests, COUNT(tests), NULL, NULL};
   if (argc == 2 && strcmp(argv[1], "--leave") == 0)
     leave_the_main_thread();
+  if (argc == 2 && strcmp(argv[1], "--report") == 0) {
+    report_to_a_broken_pipe();
+    return 0;
+  }
   return run_tests(&all, argc, argv);
 }
