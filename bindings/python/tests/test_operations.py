@@ -226,6 +226,22 @@ def test_a_cancelled_pending_operation_never_runs() -> None:
     assert not ends[0].started
 
 
+@pytest.mark.parametrize("begin", [0, 1])
+def test_an_end_says_whether_the_operation_has_started_whatever_the_clock_says(begin: int) -> None:
+    with inturn.ManualClock() as clock, inturn.FIFOQueue(clock=clock) as queue:
+        clock.advance(begin)
+        queue.suspend()
+        keyed = queue.options(key="k")
+        runs = [queue.enqueue(finish), keyed.enqueue(finish)]
+        joins, cancelled = keyed.options(join=True).enqueue(finish), queue.enqueue(finish)
+        cancelled.cancel()
+        queue.resume()
+        assert [run.wait(LIMIT).started for run in runs] == [True, True]
+        assert [end.started for end in queue.batch([finish])] == [True]
+        assert [end.wait(LIMIT).started for end in (joins, cancelled)] == [False, False]
+        assert joins.wait(LIMIT).attempts == 1
+
+
 def test_running_work_sees_at_once_that_it_is_asked_to_end() -> None:
     tokens: list[inturn.Token] = []
     begun, asked = Gate("the work"), Gate("the cancel handler")

@@ -27,7 +27,7 @@ from ._callbacks import (
     start_anywhere,
     waits_for_loop,
 )
-from ._ends import Cause, End, Outcome, error_of
+from ._ends import Cause, End, Outcome, error_of, has_started
 from ._errors import UnsupportedError
 from ._library import quick, waiting
 from ._options import with_end
@@ -216,7 +216,7 @@ class Actor:
             and waiting.operation_wait(self._operation, 0, byref(end)) == 0
             and end.outcome == Outcome.TIMED_OUT
         ):
-            label, was_started = self._given.get("label"), end.started_ns != 0
+            label, was_started = self._given.get("label"), has_started(end)
             told = Outcome(end.outcome), Cause(end.cause), None, None, label, was_started
             error = error_of(End(*told))
             assert error is not None

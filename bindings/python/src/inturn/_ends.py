@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ._errors import CancelledError, Error, TimedOutError
 
 if TYPE_CHECKING:
+    from ._prototypes import inturn_end
     from ._tokens import Token
 
 
@@ -57,7 +58,7 @@ class End(NamedTuple):
     """How an operation ended, why it was cancelled, and what its token was given.
 
     `attempts` is how often the operation was started.  If it joined another operation, it is how
-    often that one was started.
+    often that one was started, and `started` is False.
     """
 
     outcome: Outcome
@@ -67,6 +68,11 @@ class End(NamedTuple):
     label: str | None
     started: bool
     attempts: int = 0
+
+
+def has_started(end: inturn_end) -> bool:
+    """Whether the operation was started itself, also at the time 0 of a manual clock."""
+    return bool(end.attempts and end.cause != Cause.JOINED)
 
 
 class Given:

@@ -83,10 +83,10 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         * ``on_end``: called exactly once, with the `End`.
         * ``priority`` (interaction and operation queues): higher ones start first, equal ones in
           order.
-        * ``after``: operations of any queue that must have ended before this one starts.  It keeps
-          its place while it waits; only in an operation queue, others may overtake it.
-          ``after_policy``: with `AfterPolicy.FINISHED`, or True, this
-          one is cancelled if one of them does not finish.
+        * ``after``: operations of any queue that must have ended before this one starts.  In a FIFO
+          or actor queue, those behind it wait, too; an interaction or operation queue goes on with
+          others.  ``after_policy``: with `AfterPolicy.FINISHED`, or True, this one is cancelled if
+          one of them does not finish.
         * ``barrier`` (operation queues): it starts when all operations before it have ended, and
           nothing behind it starts before it has ended.
         * ``urgent`` (interaction queues): it comes before all that are not urgent, and asks the one

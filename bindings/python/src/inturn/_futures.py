@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 from ._arguments import checked, number
 from ._awaits import awaiting
 from ._callbacks import entries, refuse_coroutine, wait
-from ._ends import Outcome, error_of
+from ._ends import Outcome, error_of, has_started
 from ._errors import AlreadyFinishedError, DeadlockError, ForkedError, TimedOutError
 from ._handles import NotCopied
 from ._library import lib, on_main_thread, quick, refusal, waiting
@@ -245,7 +245,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
     def _take_end(self) -> None:
         """The operation has ended: so does this, unless its work was called and is to say how."""
         end = inturn_end()
-        if waiting.operation_wait(self._handle, 0, byref(end)) or end.started_ns:
+        if waiting.operation_wait(self._handle, 0, byref(end)) or has_started(end):
             return
         if self._claim():
             self._end_cancelled()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _prototypes as c
 from ._awaits import awaiting
 from ._callbacks import failures, refuse_coroutine, tell_end, tell_of, wait
-from ._ends import Cause, End, Given, OnEnd, Outcome, Progress, State, Work
+from ._ends import Cause, End, Given, OnEnd, Outcome, Progress, State, Work, has_started
 from ._errors import AlreadyFinishedError, CancelledError, Error
 from ._handles import NotCopied
 from ._library import must, on_main_thread, quick, waiting
@@ -182,7 +182,7 @@ class Operation(NotCopied):
 
     def _end(self, end: c.inturn_end) -> End:
         self._told = True
-        outcome, cause, started = Outcome(end.outcome), Cause(end.cause), end.started_ns != 0
+        outcome, cause, started = Outcome(end.outcome), Cause(end.cause), has_started(end)
         given = self._given
         if cause is Cause.JOINED and self._extras is not None:
             number = end.result if outcome is Outcome.FINISHED else end.code
