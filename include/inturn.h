@@ -127,12 +127,15 @@
  * depends on it.
  * The library's threads block signals that come from outside, such as SIGTERM,
  * SIGINT, SIGALRM and SIGUSR1, so that handlers run on your threads and one of
- * them may wait for signals. They never block signals that a thread causes
- * itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS), nor
- * SIGPROF, so crash reporters and profilers see the work. If the main thread
- * leaves by pthread_exit after the first queue was made, the process lives on,
- * and a thread with the main thread's signal mask takes its place, so that
- * SIGTERM still ends the process (if the main thread loaded the library).
+ * them may wait for signals. Those that call your functions never block signals
+ * that a thread causes itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP,
+ * SIGABRT, SIGSYS, SIGPIPE, SIGXFSZ), nor SIGPROF, so crash reporters and
+ * profilers see the work. A program that work starts inherits the mask, and
+ * SIGTERM would not end it: work that starts programs resets the mask for them,
+ * as with POSIX_SPAWN_SETSIGMASK. If the main thread leaves by pthread_exit
+ * after the first queue was made, the process lives on, and a thread with the
+ * main thread's signal mask takes its place, so that SIGTERM still ends the
+ * process (if the main thread loaded the library).
  *
  * 7. Errors
  * ---------
@@ -167,12 +170,15 @@
  * another operation of the queue as long as that one has a place to start in:
  * the last to take a place and wait is refused.
  * A coroutine waits in no call; it takes part by inturn_await_begin.
- * Not detected are waits by other means, a token that nobody will finish (give
- * it max_run_ns or stall_ns), such as that of an operation whose cancel handler
- * waits for what comes after it, a datum that nobody will set, workers that are
- * all blocked when their pool cannot grow, and rings through more than 100,000
- * operations that come after one another, or through one behind more than
- * 10,000 others with handles or options in a queue or batch that is waited for.
+ * Not detected are:
+ *   - waits by other means;
+ *   - a token that nobody will finish (give it max_run_ns or stall_ns), such as
+ *     that of an operation whose cancel handler waits for what comes after it;
+ *   - a datum that nobody will set;
+ *   - workers that are all blocked when their pool cannot grow;
+ *   - rings through more than 100,000 operations that come after one another,
+ *     or through one behind more than 10,000 others with handles or options in
+ *     a queue or batch that is waited for.
  *
  * 10. Ordering
  * ------------
@@ -203,10 +209,13 @@
  * 11. Memory
  * ----------
  * A pending operation without options or handle takes 24 bytes. One with a
- * handle, or whose work has returned unfinished, takes 128 more; one with
- * options or a cancel handler, some 300. An idle queue takes 64 bytes, one with
- * options some 300. The memory of queues and operations that are gone is kept
- * for new ones, up to 256 MiB for queues that have emptied.
+ * handle, or whose work has returned unfinished, takes 128 more. One with
+ * options or a cancel handler takes some 410; with an owner, 520; with a key,
+ * 520 to 590; with a retry, 560; with names, 680. Options of zeros cost
+ * nothing. An idle queue takes some 70 bytes, and 100 with a label; one with
+ * other options, a concurrent or an interaction queue takes 420 or more. The
+ * memory of queues and operations that are gone is kept for new ones, up to
+ * 256 MiB for queues that have emptied.
  *
  * When memory runs out, calls that make, enqueue, set or observe something give
  * INTURN_E_NO_MEMORY and have changed nothing. Whatever was accepted goes on:
@@ -222,8 +231,10 @@
  * In a forked child, and in its children, every inherited handle gives
  * INTURN_E_FORKED, nothing that was pending runs, and new objects work. The
  * parent is not affected. When the process exits, no new callback is started
- * and nothing is waited for. Once loaded, the library stays loaded: dlclose
- * leaves it in place.
+ * once the library's exit handler has run, and nothing is waited for. The
+ * handler is registered at the library's first use: exit handlers registered
+ * later, and destructors of statics made later, run before it. Once loaded, the
+ * library stays loaded: dlclose leaves it in place.
  *
  * 13. Compatibility
  * -----------------
@@ -244,18 +255,18 @@
  * ----------------
  * The program `inturn` says what a process's queues do, and what keeps their
  * operations: `inturn top PID`, `inturn why PID`, and see inturn(1). It reads
- * the process's memory, in which nothing runs for that: so its user can look
- * into each process, also one that is stopped, or whose threads are all
- * blocked. The commands `inturn queues` and `inturn why` of gdb say the same of
- * what is debugged, and of a core file: `gdb -p PID -x inturn-gdb.py`.
+ * the process's memory and runs nothing in it. So it also works when the
+ * process is stopped or all its threads are blocked. In gdb, the commands
+ * `inturn queues` and `inturn why` say the same of what is debugged, and of a
+ * core file: `gdb -p PID -x inturn-gdb.py`.
  *
  * The environment can have a process answer by itself, where the system forbids
  * reading its memory. A thread that does nothing else does that, also while all
  * others are blocked.
- * The variables are read when the library is loaded, and followed from its
- * first use on. What is wrong with one is said then, in a line on the standard
- * error; so is that no thread can be had, and the process does not answer. A
- * program that has other rights than its user (setuid) ignores them.
+ * INTURN_DUMP, INTURN_SOCKET and INTURN_TRACE are read when the library is
+ * loaded and take effect at its first use. A wrong value, or a lack of threads
+ * to answer, is reported on standard error then. A program that has other
+ * rights than its user (setuid) ignores them.
  *
  * INTURN_DUMP=SIGNAL, such as SIGUSR2, has that signal write what inturn_dump
  * does, as text, to the standard error. INTURN_DUMP=SIGNAL:PATH writes it to a
@@ -430,15 +441,17 @@ typedef enum inturn_cause {
 
 /* The end of an operation. Times are nanoseconds of the queue's clock. The
    start is 0 for an operation that never started, such as one that joined
-   another; all are 0 for one of a batch without options of its operations. */
+   another, and for one that started at 0 of a manual clock. One has started if
+   `attempts` is not 0 and the cause is not INTURN_CAUSE_JOINED. All times are 0
+   for one of a batch without options of its operations. */
 typedef struct inturn_end {
   uint32_t size; /* sizeof(inturn_end) */
   inturn_outcome outcome;
   inturn_cause cause;
   int32_t code;      /* of inturn_token_fail, else 0 */
-  uint32_t attempts; /* how often it was started, whatever its condition said
-                        then; with INTURN_CAUSE_JOINED, how often the one was
-                        that it had joined */
+  uint32_t attempts; /* how many attempts began, also those that the condition
+                        then skipped; with INTURN_CAUSE_JOINED, of the one that
+                        it had joined */
   void *INTURN_NULLABLE result;      /* of inturn_token_finish_with */
   const char *INTURN_NULLABLE label; /* NULL when it has none */
   int64_t enqueued_ns;
@@ -550,7 +563,8 @@ typedef struct inturn_executor_options {
 /* Creates an executor: host-driven, or a pool of its own. NULL options:
    host-driven, without a wake callback.
    Statuses: E_INVALID_ARGUMENT, E_NO_MEMORY.
-   Ownership: the caller destroys it. wake_destroy is called when it is. */
+   Ownership: the caller destroys it. wake_destroy is called when it is, or,
+   where `wake` is NULL, before this returns. */
 inturn_status
 inturn_executor_create(const inturn_executor_options *INTURN_NULLABLE options,
                        inturn_executor *INTURN_NULLABLE out_executor);
@@ -645,9 +659,9 @@ typedef struct inturn_taken {
    with another work) is called as inturn_executor_drain would, in at most 64
    calls. The token is null when nothing is left, or after that many calls.
    Unless it is null, `finished` is finished first, as by inturn_token_finish,
-   but without saying whether that was refused. So one call leads from one
-   operation to the next, and the fd and the wake callback tell only of what is
-   left after it.
+   but without saying whether that was refused; a handle that is no token is
+   ignored, too. So one call leads from one operation to the next, and the fd
+   and the wake callback tell only of what is left after it.
    Statuses: handle statuses, E_INVALID_ARGUMENT, E_UNSUPPORTED (a pool),
    E_WRONG_THREAD; after a failure nothing is finished and nothing taken.
    Threads: those of inturn_executor_drain. */
@@ -677,10 +691,11 @@ inturn_status inturn_executor_enqueue_and_take(
 
 /* Waits until a host-driven executor has work, and calls nothing: for hosts
    that drain on their own threads and have to give up a lock while they sleep.
-   Each piece of work that arrives wakes one waiting thread; another thread, or
-   a drain, may have taken it by then. timeout_ns is on the system's clock;
-   negative: no limit; 0: just asks. out_waiting, which may be NULL, gets how
-   many other threads wait, also after a timeout.
+   Each piece of work that arrives wakes one waiting thread. This may give
+   INTURN_OK where the next drain then has nothing to call: another thread has
+   taken the work, or its queue was destroyed. timeout_ns is on the system's
+   clock; negative: no limit; 0: just asks. out_waiting, which may be NULL, gets
+   how many other threads wait, also after a timeout.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_TIMED_OUT,
    E_WRONG_THREAD.
    Threads: any number; the main executor on the main thread only.
@@ -785,11 +800,13 @@ typedef struct inturn_queue_options {
   int64_t settle_ns;
   int64_t gap_ns;
   inturn_rate rate; /* see inturn_queue_set_rate */
-  /* Receives the queue's events. Each operation then takes 128 bytes more. */
+  /* Receives the queue's events. Each operation then takes as much memory as
+     one with options. */
   inturn_event_fn INTURN_NULLABLE on_event;
   void *INTURN_NULLABLE event_context;
-  /* Called before inturn_queue_destroy returns; when that was called from
-     inside a callback of the queue, when that callback has returned. */
+  /* Called, also where on_event is NULL, before inturn_queue_destroy returns;
+     when that was called from inside a callback of the queue, when that
+     callback has returned. */
   inturn_destroy_fn INTURN_NULLABLE event_destroy;
   /* After how long this queue is reported as stuck, and what waits for its work
      with it, in place of the process's limit: see
@@ -1030,8 +1047,8 @@ inturn_status inturn_queue_set_rate(inturn_queue queue,
                                     const inturn_rate *INTURN_NULLABLE rate);
 
 /* Suspends a queue: once the call has returned, no operation and no segment
-   starts. What is running goes on. Ends and cancel handlers are still
-   delivered. Suspends are counted.
+   starts. What is running goes on, also what another thread is about to call.
+   Ends and cancel handlers are still delivered. Suspends are counted.
    Statuses: handle statuses, E_FULL (4,294,967,295 suspends). */
 inturn_status inturn_queue_suspend(inturn_queue queue);
 
@@ -1071,10 +1088,10 @@ inturn_status inturn_queue_resume_for(inturn_queue queue,
 inturn_status inturn_queue_view_did_appear(inturn_queue queue);
 
 /* Says that the view disappears: once the call has returned, no interaction
-   starts until the view has appeared again and settled. A running one is not
-   affected, unless its condition is being asked or its start told, before its
-   work is called: see inturn_condition_fn. Nothing happens if it was not
-   visible.
+   starts until the view has appeared again and settled. A running one, also one
+   that another thread is about to call, is not affected, unless its condition
+   is being asked or its start told, before its work is called: see
+   inturn_condition_fn. Nothing happens if it was not visible.
    Statuses: handle statuses (E_WRONG_KIND: not an interaction queue). */
 inturn_status inturn_queue_view_will_disappear(inturn_queue queue);
 
@@ -1257,9 +1274,9 @@ inturn_status inturn_token_yield(inturn_token token);
    order of resumes and enqueues, never overlapping another segment. Any number
    may wait. A segment whose operation has ended by its turn is not called, and
    frees the place that INTURN_MAX_RUN_HOLD holds; so does a call that is
-   refused with E_ALREADY_FINISHED. Statuses: handle statuses, E_WRONG_KIND (not
-   an actor queue), E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED,
-   E_NO_MEMORY. */
+   refused with E_ALREADY_FINISHED.
+   Statuses: handle statuses, E_WRONG_KIND (not an actor queue),
+   E_INVALID_ARGUMENT (work is NULL), E_ALREADY_FINISHED, E_NO_MEMORY. */
 inturn_status inturn_token_resume(inturn_token token,
                                   inturn_work_fn INTURN_NULLABLE work,
                                   void *INTURN_NULLABLE context,
@@ -1300,18 +1317,20 @@ inturn_status inturn_owner_destroy(inturn_owner owner);
    operation has ended when its context is destroyed: one that timed out and
    keeps its place (INTURN_MAX_RUN_HOLD), when its token is finished. */
 
-/* When the rest is cancelled, and which operation's end is the batch's. */
+/* When the rest is cancelled, and which operation decides: its end is the
+   batch's. */
 typedef enum inturn_batch_policy {
-  /* Never; of those that did not finish, the first in the list. */
+  /* Cancels the rest: never. Decides: the first in the list that did not
+     finish. */
   INTURN_BATCH_ALL = 0,
-  /* As soon as one ends otherwise than finished; that one. The work of those
-     that start after that is not called. */
+  /* Cancels the rest: as soon as one ends otherwise than finished. Decides:
+     that one. The work of those that start after that is not called. */
   INTURN_BATCH_FIRST_ERROR = 1,
-  /* Never; none. (After inturn_batch_cancel: the first that then ended as
-     cancelled.) */
+  /* Cancels the rest: never. Decides: none; after inturn_batch_cancel, the
+     first that then ended as cancelled. */
   INTURN_BATCH_COLLECT = 2,
-  /* As soon as `enough` have finished; none, or if fewer finish, the first in
-     the list that did not. */
+  /* Cancels the rest: as soon as `enough` have finished. Decides: none; if
+     fewer finish, the first in the list that did not. */
   INTURN_BATCH_ENOUGH = 3
 } inturn_batch_policy;
 
@@ -1383,7 +1402,7 @@ typedef struct inturn_batch_options {
    Ownership: all contexts, end_context included, follow the rule of section 5;
    but of more than UINT32_MAX items, which can only be a mistake, none is read.
    out_batch may be NULL; else the caller releases the handle.
-   Memory: a pending operation of a batch takes 240 bytes more than without, an
+   Memory: a pending operation of a batch takes 56 bytes more than without, an
    edge 12, with `operation` up to 200; its end stays in memory until the batch
    has ended and is released. Up to 8 MB of it stay for the next batch. */
 inturn_status inturn_queue_enqueue_batch(
@@ -1873,8 +1892,9 @@ inturn_status inturn_queue_list(inturn_queue queue,
 /* Drains a queue as inturn_queue_drain does, or lists what is left when the
    time is over (E_TIMED_OUT) as inturn_queue_list does, at the very moment of
    that. out_count gets how many were listed: none after INTURN_OK, nor where
-   only callbacks are still to return. Statuses: those of the two. Deadlock: as
-   inturn_queue_drain. */
+   only callbacks are still to return.
+   Statuses: those of the two.
+   Deadlock: as inturn_queue_drain. */
 inturn_status
 inturn_queue_drain_or_list(inturn_queue queue, int64_t timeout_ns,
                            inturn_operation_info *INTURN_NULLABLE infos,
@@ -2041,7 +2061,8 @@ typedef void (*inturn_report_fn)(void *INTURN_NULLABLE context,
    default, which writes the message as one line to the standard error, and
    where it ends at a token that is out, a second line: where a copy of it is
    (token_copy), and the command that finds all. The old context is destroyed
-   when no call uses it any more. Statuses: E_NO_MEMORY. */
+   when no call uses it any more.
+   Statuses: E_NO_MEMORY. */
 inturn_status
 inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
                           void *INTURN_NULLABLE context,
@@ -2057,9 +2078,9 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    environment's INTURN_STALL says (such as 500ms, 2s or off) comes before the
    default, this call before both, and for a queue its stall_ns before all. A
    report has the chain from what is stuck to its cause. There is one for each
-   cause, then again after 10 seconds, after a minute, and every 10 minutes;
-   never more than 10 in a minute: that there is more, a line on the standard
-   error says then, without a handler. What was stopped on purpose (a suspend, a
+   cause, then again after 10 seconds, after a minute, and every 10 minutes; at
+   most 10 a minute; if there are more, one line on standard error says so
+   (where no handler is set). What was stopped on purpose (a suspend, a
    hidden view, a manual clock) and what is running with nothing behind it is
    reported after ten times as long, unless somebody waits for it: a thread in
    the library, or who is named by inturn_report_set_awaited. So is what an
