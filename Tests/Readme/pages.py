@@ -26,7 +26,7 @@ BADGES = (
     ("{} licence", "LICENSE", r"^(\w+) License$"),
     ("library under {} kB", "bindings/c/check-library.sh", r"^check_size (\d+)000$"),
     ("x86-64 wheel under {} kB", "bindings/python/tests/test_package.py", r"st_size < (\d+)_000$"),
-    ("{parts} parts of tests", "Tests/run", r"^  \[(?!setup)([\w-]+)\]=\""),
+    ("{parts} test suites", "Tests/run", r"^  \[(?!setup)([\w-]+)\]=\""),
 )
 GUIDE = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("examples/guide/*/*.md"))
 INCLUDED = re.compile(r"^```\{literalinclude\} (?!.*/expected/)(\S+)$", re.MULTILINE)
