@@ -456,6 +456,23 @@ static void a_clock_that_a_queue_uses_is_busy(void) {
   stage_destroy(&stage);
 }
 
+static void attempts_say_what_has_started_at_0_of_a_manual_clock(void) {
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_operation runs, never;
+  CHECK_INT(now_of(stage.clock), 0);
+  CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, &runs));
+  CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, &never));
+  CHECK_OK(inturn_operation_cancel(never));
+  stage_drain(&stage);
+  CHECK_INT(end_of(runs).started_ns, 0);
+  CHECK_INT(end_of(runs).attempts, 1);
+  CHECK_INT(end_of(never).started_ns, 0);
+  CHECK_INT(end_of(never).attempts, 0);
+  CHECK_OK(inturn_operation_release(runs));
+  CHECK_OK(inturn_operation_release(never));
+  stage_destroy(&stage);
+}
+
 PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
         TEST(a_call_that_is_cut_off_keeps_its_place),
         TEST(max_wait_counts_until_the_work_is_called),
@@ -475,4 +492,5 @@ PROGRAM(deadlines, TEST(max_wait_ends_a_pending_operation),
         TEST(a_clock_may_be_advanced_inside_work),
         TEST(a_manual_clock_stands_still_until_it_is_advanced),
         TEST(advances_of_several_threads_add_up),
-        TEST(a_clock_that_a_queue_uses_is_busy))
+        TEST(a_clock_that_a_queue_uses_is_busy),
+        TEST(attempts_say_what_has_started_at_0_of_a_manual_clock))
