@@ -232,7 +232,7 @@ TEST(a_pool_of_ones_own_calls_work_on_its_threads) {
   executor disk(std::move(options));
   queue_options on_it;
   on_it.executor = disk;
-  const queue queue(queue_kind::concurrent, std::move(on_it));
+  queue queue(queue_kind::concurrent, std::move(on_it));
   CHECK(queue.run([] { return std::this_thread::get_id(); }).get() !=
         std::this_thread::get_id());
   CHECK_REFUSED(unsupported, disk.drain());

@@ -215,8 +215,24 @@ private:
   inturn_site site_;
 };
 
+/* A call on this thread that may be the last one of a queue, as it tells an end
+   or an event, or destroys what was called. */
+class last_call {
+public:
+  last_call() noexcept { depth++; }
+  last_call(const last_call &) = delete;
+  last_call &operator=(const last_call &) = delete;
+  ~last_call() { depth--; }
+
+  static bool is_on() noexcept { return depth > 0; }
+
+private:
+  static inline thread_local unsigned depth = 0;
+};
+
 /* Destroys a context that is a T. */
 template <class T> void destroy(void *context) noexcept {
+  const last_call call;
   delete static_cast<T *>(context);
 }
 

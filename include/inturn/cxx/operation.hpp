@@ -256,7 +256,7 @@ struct equipped_work {
   static void let_go(void *context) noexcept {
     auto *self = static_cast<equipped_work *>(context);
     if (--self->holders == 0)
-      delete self;
+      destroy<equipped_work>(self);
   }
 
   static void keep(void *context, const std::exception_ptr &exception) {
@@ -280,6 +280,7 @@ struct equipped_work {
   }
 
   static void tell_end(void *context, const inturn_end *end) noexcept {
+    const last_call call;
     auto *self = static_cast<equipped_work *>(context);
     inturn::end told(*end);
     if (told.outcome == outcome::failed) {

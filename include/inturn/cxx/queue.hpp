@@ -141,7 +141,7 @@ using event = inturn_event;
    end, and waits for that; or ends them as cancelled. `automatic` cancels the
    queues of which nobody may be left to go on with the work: interaction queues
    and those with an executor of one's own. The others it lets end, as the
-   library's own threads do the work. */
+   library's own pool does the work. */
 enum class when_destroyed { automatic, drain, cancel };
 
 /* So many starts in each interval, and at most `burst` of them at once (0:
@@ -409,26 +409,35 @@ public:
                  queue_options options = {});
   queue(owned &&other) noexcept : owned(std::move(other)) {}
   queue(queue &&other) noexcept
-      : owned(std::move(other)), drains_(other.drains_),
-        cancels_(other.cancels_), exceptions_(other.exceptions_) {}
+      : owned(std::move(other)), ending_(other.ending_) {}
   queue &operator=(queue &&other) noexcept {
     if (this != &other) {
       reset();
       raw_ = other.release();
-      drains_ = other.drains_;
-      cancels_ = other.cancels_;
-      exceptions_ = other.exceptions_;
+      ending_ = other.ending_;
     }
     return *this;
   }
   ~queue() { reset(); }
 
+  /* As queue_ref's, which does not change what the destructor does: here,
+     when_destroyed::automatic goes by the new executor.
+     Threads: one at a time. */
+  void set_executor(executor_ref executor) {
+    queue_ref::set_executor(executor);
+    if (ending_.goes_by_executor)
+      ending_.drains = executor == pool();
+  }
+
   /* Destroys the queue now, as the destructor does. */
   void reset() noexcept {
-    if (work_left() > 0 && !cancels_ &&
-        (!drains_ || std::uncaught_exceptions() > exceptions_ ||
-         /* refused inside the queue's own work */
-         inturn_queue_drain(raw_, -1) != INTURN_OK))
+    /* In what may be the queue's own last call, with nothing left to end, the
+       wait would be refused and reported. */
+    const bool ends = ending_.drains &&
+                      std::uncaught_exceptions() <= ending_.exceptions &&
+                      ((detail::last_call::is_on() && work_left() == 0) ||
+                       inturn_queue_drain(raw_, -1) == INTURN_OK);
+    if (!ends && !ending_.cancels && work_left() > 0)
       report_dropped();
     owned::reset();
   }
@@ -452,14 +461,18 @@ private:
     detail::send_report(INTURN_REPORT_DROPPED, text);
   }
 
-  bool drains_ = false;
-  bool cancels_ = false; /* as its options say */
-  /* How many were on their way when it was made. */
-  int exceptions_ = std::uncaught_exceptions();
+  struct {
+    bool drains = false;
+    bool cancels = false; /* as its options say */
+    bool goes_by_executor = false;
+    /* How many were on their way when it was made. */
+    int exceptions = std::uncaught_exceptions();
+  } ending_;
 
   using event_callback = callback<void(const event &)>;
 
   static void tell_event(void *context, const inturn_event *told) noexcept {
+    const detail::last_call call;
     (*static_cast<event_callback *>(context))(*told);
   }
 };

@@ -39,10 +39,13 @@ inline queue::queue(queue_kind kind, queue_options options) {
   detail::check(
       inturn_queue_create(static_cast<inturn_queue_kind>(kind), &raw, &raw_),
       "queue");
-  const bool by_library = !options.executor && kind != queue_kind::interaction;
-  drains_ = options.when_destroyed == when_destroyed::drain ||
-            (options.when_destroyed == when_destroyed::automatic && by_library);
-  cancels_ = options.when_destroyed == when_destroyed::cancel;
+  ending_.cancels = options.when_destroyed == when_destroyed::cancel;
+  ending_.goes_by_executor =
+      options.when_destroyed == when_destroyed::automatic &&
+      kind != queue_kind::interaction;
+  ending_.drains = options.when_destroyed == when_destroyed::drain ||
+                   (ending_.goes_by_executor &&
+                    (!options.executor || options.executor == pool()));
 }
 
 namespace detail {
@@ -180,6 +183,7 @@ inline batch queue_ref::enqueue_batch(std::vector<work> works,
   raw.operation = &each.raw;
   raw.on_end =
       c.function(+[](void *context, const inturn_batch_end *end) noexcept {
+        const detail::last_call call;
         (*static_cast<end_callback *>(context))(batch_ref(end->batch),
                                                 batch_end(*end));
       });
