@@ -1,14 +1,19 @@
 /*
- * two_files.cpp - the other file of a program: header.cpp includes the same.
+ * two_files.cpp - the other file of a program, or a shared object that shows
+ * no more than these functions: header.cpp includes the same.
  *
  * SPDX-License-Identifier: MIT
  */
 #include <inturn.hpp>
 
-const std::error_category *category_elsewhere() { return &inturn::category(); }
+#define SHOWN __attribute__((visibility("default")))
+
+SHOWN const std::error_category *category_elsewhere() {
+  return &inturn::category();
+}
 
 /* Throws inside work of the other file's queue. */
-void lose(inturn::token token) {
+SHOWN void lose(inturn::token token) {
   const inturn::token inside = std::move(token);
   throw inturn::failure(11);
 }

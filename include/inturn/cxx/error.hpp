@@ -13,6 +13,13 @@
 #include <string>
 #include <system_error>
 
+/* What a process has once, also when its shared objects hide the rest. */
+#if defined(__GNUC__) && !defined(_WIN32)
+#define INTURN_CXX_SHARED __attribute__((visibility("default")))
+#else
+#define INTURN_CXX_SHARED
+#endif
+
 namespace inturn {
 
 /* The statuses of inturn.h, whose comments say what they mean, as error codes:
@@ -38,7 +45,7 @@ enum class errc : int {
 
 namespace detail {
 
-class status_category final : public std::error_category {
+class INTURN_CXX_SHARED status_category final : public std::error_category {
 public:
   const char *name() const noexcept override { return "inturn"; }
 
@@ -73,7 +80,7 @@ public:
 
 /* The category of errc. Those of its codes that have a counterpart in
    std::errc are equivalent to it: timed_out, deadlock, and so on. */
-inline const std::error_category &category() noexcept {
+INTURN_CXX_SHARED inline const std::error_category &category() noexcept {
   static const detail::status_category only;
   return only;
 }
@@ -83,7 +90,7 @@ inline std::error_code make_error_code(errc status) noexcept {
 }
 
 /* A call was refused, and nothing has changed. */
-class error : public std::system_error {
+class INTURN_CXX_SHARED error : public std::system_error {
 public:
   error(errc status, const char *call)
       : std::system_error(make_error_code(status), call) {}
@@ -93,7 +100,7 @@ public:
 
 /* For work to throw: its operation ends as failed with this code. Any other
    exception ends it with the code 1. */
-class failure : public std::exception {
+class INTURN_CXX_SHARED failure : public std::exception {
 public:
   explicit failure(std::int32_t code) noexcept : code_(code) {}
 

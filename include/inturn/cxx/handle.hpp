@@ -217,7 +217,7 @@ private:
 
 /* A call on this thread that may be the last one of a queue, as it tells an end
    or an event, or destroys what was called. */
-class last_call {
+class INTURN_CXX_SHARED last_call {
 public:
   last_call() noexcept { depth++; }
   last_call(const last_call &) = delete;

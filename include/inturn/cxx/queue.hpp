@@ -38,7 +38,7 @@ enum class batch_policy {
 
 /* What a future of queue_ref::run throws when its operation did not finish
    (cancelled, timed out) and the work threw nothing. */
-class not_finished : public std::runtime_error {
+class INTURN_CXX_SHARED not_finished : public std::runtime_error {
 public:
   explicit not_finished(const end &end)
       : std::runtime_error("the operation did not finish"),

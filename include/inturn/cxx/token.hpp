@@ -187,7 +187,7 @@ template <class F> decltype(auto) call_with(F &function, token_ref token) {
 /* A call of work that is under way on this thread. A token that is lost while
    an exception leaves the work is left to this, so that the operation fails by
    the exception. */
-class running_work {
+class INTURN_CXX_SHARED running_work {
 public:
   explicit running_work(inturn_token token) noexcept
       : token_(token), outer_(innermost) {
