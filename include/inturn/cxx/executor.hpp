@@ -92,8 +92,8 @@ struct executor_options {
   std::uint32_t workers = 0; /* 0: driven by the host; else a pool of its own */
   std::uint32_t max_workers = 0;
   std::uint32_t host_threads = 0;
-  std::string label;
-  callback<void()> wake; /* see executor_ref::set_wake */
+  std::string label{};
+  callback<void()> wake{}; /* see executor_ref::set_wake */
 };
 
 /* An executor of one's own. It is destroyed after the queues that use it:

@@ -204,31 +204,31 @@ struct retry {
   bool only_failures = false; /* not after an attempt that exceeds max_run */
   /* Whether a failure with this code, after so many attempts, is worth another
      one; empty: each is. It throws nothing. */
-  callback<bool(std::int32_t code, std::uint32_t attempts)> decide;
+  callback<bool(std::int32_t code, std::uint32_t attempts)> decide{};
 };
 
 /* As inturn_operation_options, whose comments say what each means. Zero, empty
    and null mean none. */
 struct operation_options {
-  std::string label;
+  std::string label{};
   std::int32_t priority = 0;
-  std::vector<operation_ref> after;
+  std::vector<operation_ref> after{};
   inturn::after_policy after_policy = inturn::after_policy::ended;
   inturn::max_run_policy max_run_policy = inturn::max_run_policy::hold;
-  std::vector<std::string> exclusive;
+  std::vector<std::string> exclusive{};
   /* What it throws counts as verdict::give_up. */
-  callback<inturn::verdict()> condition;
-  std::optional<inturn::retry> retry;
+  callback<inturn::verdict()> condition{};
+  std::optional<inturn::retry> retry{};
   nanoseconds max_wait{}, max_run{}, stall{}, cancel_grace{};
   /* Told the end, exactly once when the operation was accepted, and never when
      it was refused; before the next operation of a FIFO or interaction queue
      begins. It throws nothing. */
-  callback<void(const end &)> on_end;
+  callback<void(const end &)> on_end{};
   bool barrier = false;
   bool urgent = false;
   bool join = false;
-  std::string key;
-  owner_ref owner;
+  std::string key{};
+  owner_ref owner{};
 };
 
 namespace detail {

@@ -125,13 +125,13 @@ struct batch_options {
   batch_policy policy = batch_policy::all;
   std::size_t enough = 0;
   /* Of each operation; without callbacks: else error(invalid_argument). */
-  operation_options operation;
+  operation_options operation{};
   /* Told the end, exactly once when the batch was accepted. It throws
      nothing. */
-  callback<void(batch_ref, const batch_end &)> on_end;
+  callback<void(batch_ref, const batch_end &)> on_end{};
   /* What comes after what, in any order. operation.after_policy is for these,
      too. */
-  std::vector<batch_edge> edges;
+  std::vector<batch_edge> edges{};
 };
 
 /* An event of a queue, which is valid during the callback that gets it. */
@@ -162,16 +162,16 @@ inline inturn_rate c_rate(const rate &rate) noexcept {
 
 /* As inturn_queue_options. */
 struct queue_options {
-  std::string label;
-  executor_ref executor; /* null: the kind's default */
-  clock_ref clock;       /* null: the system's */
+  std::string label{};
+  executor_ref executor{}; /* null: the kind's default */
+  clock_ref clock{};       /* null: the system's */
   std::uint64_t capacity = 0;
   std::uint32_t max_concurrent = 0;
   nanoseconds settle = std::chrono::milliseconds(500);
   nanoseconds gap = std::chrono::milliseconds(250);
-  std::optional<inturn::rate> rate; /* empty: as many starts as there are */
+  std::optional<inturn::rate> rate{}; /* empty: as many starts as there are */
   /* Is told the queue's events, one at a time, in order. It throws nothing. */
-  callback<void(const event &)> on_event;
+  callback<void(const event &)> on_event{};
   inturn::when_destroyed when_destroyed = inturn::when_destroyed::automatic;
   /* As stall_ns: after how long it is reported as stuck. */
   nanoseconds stall{};

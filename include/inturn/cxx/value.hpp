@@ -146,8 +146,8 @@ struct observe_options {
   bool initial = false;
   bool prior = false;
   bool latest = false;
-  executor_ref executor;
-  queue_ref queue;
+  executor_ref executor{};
+  queue_ref queue{};
 };
 
 /* Names an observation. */
