@@ -119,6 +119,31 @@ TEST(priorities_barriers_and_dependencies_decide_who_starts) {
   CHECK_EQUAL(trace.take(), "high, after, low, barrier, behind");
 }
 
+TEST(a_text_with_a_zero_byte_is_refused) {
+  const std::string cut("user\0one", 8);
+  gate destroyed;
+  stage stage;
+  operation_options key, name, label;
+  key.key = cut;
+  name.exclusive = {"disk", cut};
+  label.label = cut;
+  for (operation_options *options : {&key, &name, &label}) {
+    options->on_end = [counted = counted(destroyed)](const end &) {};
+    CHECK_REFUSED(invalid_argument,
+                  stage.queue.post([] {}, std::move(*options)));
+  }
+  queue_options of_queue;
+  of_queue.label = cut;
+  of_queue.on_event = [counted = counted(destroyed)](const event &) {};
+  CHECK_REFUSED(invalid_argument, queue(fifo, std::move(of_queue)));
+  executor_options of_executor;
+  of_executor.label = cut;
+  of_executor.wake = [counted = counted(destroyed)] {};
+  CHECK_REFUSED(invalid_argument, executor(std::move(of_executor)));
+  CHECK_REFUSED(invalid_argument, value<bool>(false, cut));
+  CHECK_EQUAL(destroyed.count(), 5);
+}
+
 TEST(names_are_had_by_one_operation_at_a_time) {
   stage stage(queue_kind::concurrent);
   const auto named = [] {

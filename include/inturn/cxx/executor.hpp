@@ -101,12 +101,12 @@ struct executor_options {
 class executor : public owned<executor_ref, inturn_executor_destroy> {
 public:
   explicit executor(executor_options options = {}) {
-    const detail::for_c<callback<void()>> c(std::move(options.wake));
     inturn_executor_options raw = INTURN_EXECUTOR_OPTIONS_INIT;
+    raw.label = detail::text_or_null(options.label);
+    const detail::for_c<callback<void()>> c(std::move(options.wake));
     raw.workers = options.workers;
     raw.max_workers = options.max_workers;
     raw.host_threads = options.host_threads;
-    raw.label = detail::text_or_null(options.label);
     raw.wake = c.function(call_wake);
     raw.wake_context = c.context;
     raw.wake_destroy = c.destroy;

@@ -253,8 +253,15 @@ template <class Callback> struct for_c {
   inturn_destroy_fn destroy;
 };
 
-inline const char *text_or_null(const std::string &text) noexcept {
-  return text.empty() ? nullptr : text.c_str();
+/* A text as C takes it. Throws invalid_argument for one that C would cut. */
+inline const char *c_text(const std::string &text) {
+  if (text.find('\0') != text.npos)
+    throw error(errc::invalid_argument, "a text with a zero byte");
+  return text.c_str();
+}
+
+inline const char *text_or_null(const std::string &text) {
+  return text.empty() ? nullptr : c_text(text);
 }
 
 } // namespace detail

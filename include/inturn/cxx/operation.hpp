@@ -208,7 +208,8 @@ struct retry {
 };
 
 /* As inturn_operation_options, whose comments say what each means. Zero, empty
-   and null mean none. */
+   and null mean none. A text with a zero byte is refused, here and in all other
+   options: error(invalid_argument). */
 struct operation_options {
   std::string label{};
   std::int32_t priority = 0;
@@ -308,7 +309,7 @@ public:
     for (const operation_ref &operation : options.after)
       after_.push_back(operation.raw());
     for (const std::string &name : options.exclusive)
-      exclusive_.push_back(name.c_str());
+      exclusive_.push_back(c_text(name));
     raw.priority = options.priority;
     raw.label = text_or_null(options.label);
     raw.after = after_.data();

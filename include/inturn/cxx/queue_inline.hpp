@@ -22,10 +22,10 @@ inline std::int64_t c_delay(std::chrono::nanoseconds delay) noexcept {
 } // namespace detail
 
 inline queue::queue(queue_kind kind, queue_options options) {
-  const detail::for_c<event_callback> c(std::move(options.on_event));
   inturn_queue_options raw = INTURN_QUEUE_OPTIONS_INIT;
-  raw.max_concurrent = options.max_concurrent;
   raw.label = detail::text_or_null(options.label);
+  const detail::for_c<event_callback> c(std::move(options.on_event));
+  raw.max_concurrent = options.max_concurrent;
   raw.executor = options.executor.raw();
   raw.capacity = options.capacity;
   raw.clock = options.clock.raw();
