@@ -84,6 +84,20 @@ TEST(a_callback_or_work_may_be_a_member_or_give_what_nobody_wants) {
   CHECK_EQUAL(stage.queue.statistics().finished, 4u);
 }
 
+TEST(what_std_bind_has_made_takes_what_it_has_a_place_for) {
+  gate called;
+  stage stage;
+  const operation whole = stage.queue.enqueue(std::bind(&gate::pass, &called));
+  const operation begun =
+      stage.queue.enqueue(std::bind(&token::fail, std::placeholders::_1, 3));
+  auto future = stage.queue.run(std::bind([] { return 7; }));
+  stage.drain();
+  CHECK_EQUAL(whole.wait().outcome, outcome::finished);
+  CHECK_EQUAL(called.count(), 1);
+  CHECK_EQUAL(begun.wait().code, 3);
+  CHECK_EQUAL(future.get(), 7);
+}
+
 TEST(a_callable_that_is_none_is_no_callback_and_no_work) {
   void (*const null)() = nullptr;
   stage stage;

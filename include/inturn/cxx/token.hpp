@@ -279,6 +279,13 @@ private:
 
 namespace detail {
 
+/* Whether it is called with a token, where that is the choice. What std::bind
+   has made takes any arguments, and drops those that it has no place for. */
+template <class F>
+inline constexpr bool takes_token =
+    std::is_invocable_v<F &, token> &&
+    !(std::is_bind_expression_v<F> && std::is_invocable_v<F &>);
+
 /* Whether a callable gives a task. One for tokens of any type gets a token if
    it gives none, and is not looked at with another. */
 template <class F> constexpr bool gives_task() {
@@ -297,6 +304,9 @@ struct takes_ref<F, std::void_t<decltype(&F::operator())>>
     : std::is_invocable<F &, token_ref> {};
 template <class F>
 struct takes_ref<F *, std::void_t<>> : std::is_invocable<F *, token_ref> {};
+template <class F>
+struct takes_ref<std::reference_wrapper<F>, std::void_t<>>
+    : takes_ref<std::decay_t<F>> {};
 
 /* Work as its box has it. A coroutine shares it with that, as it may outlast
    its operation. */
@@ -329,15 +339,13 @@ template <class F, class From> boxed<F> put_in_box(From &&function) {
    callback or std::function are refused, and so is work that was moved from:
    error(invalid_argument). The callable is destroyed exactly once, after its
    last call; when it is refused, before the call that takes it returns. `file`,
-   `line` and `caller` say where it was written, for reports; leave them
-   alone. */
+   `line` and `caller` say where it was written, for reports; leave them alone.
+   What the standard library makes, as in works.emplace_back([] {}), has a line
+   of that: push_back has the caller's. */
 class work {
   template <class F>
-  static constexpr bool takes_token = std::is_invocable_v<F &, token>;
-
-  template <class F>
   using if_work = std::enable_if_t<!std::is_same_v<std::decay_t<F>, work> &&
-                                   (takes_token<std::decay_t<F>> ||
+                                   (detail::takes_token<std::decay_t<F>> ||
                                     std::is_invocable_v<std::decay_t<F> &>)>;
 
 public:
@@ -394,7 +402,7 @@ private:
     try {
       if constexpr (detail::gives_task<F>()) {
         perform(function, raw, thrown, from);
-      } else if constexpr (takes_token<F>) {
+      } else if constexpr (detail::takes_token<F>) {
         static_assert(
             !detail::is_task<std::invoke_result_t<F &, token>>::value,
             "work that gives a task ends with it: it takes a token_ref");
