@@ -5,8 +5,8 @@
  *
  * SPDX-License-Identifier: MIT
  *
- * What queues, operations and tokens are, and what is guaranteed of them, says
- * the manual in inturn.h; all of it holds here. This says what C++ adds.
+ * The manual in inturn.h says what queues, operations and tokens are, and what
+ * is guaranteed of them; all of it holds here. This says what C++ adds.
  *
  * 1. A first program
  * ------------------
@@ -28,10 +28,11 @@
  * do, also one that can only be moved, and it is destroyed exactly once. What
  * work throws does not cross into C: the operation ends as failed, with the
  * code of an inturn::failure, else 1, and on_end gets the exception, or the
- * future of run; else it is reported, with the place of the work. All other
- * callbacks (on_end, events, observers, cancel handlers, reports, wakes) have
- * nobody to throw to: an exception there is std::terminate. A condition that
- * throws gives up; a predicate's exception arrives at its wait.
+ * future of run; else it is reported, with the place of the work, as is what
+ * token::resume runs. All other callbacks (on_end, events, observers, cancel
+ * handlers, reports, wakes) have nobody to throw to: an exception there is
+ * std::terminate. A condition that throws gives up; a predicate's exception
+ * arrives at its wait.
  *
  * With C++20, work may be a coroutine, and a coroutine may wait for its turn
  * and for the end of an operation: coroutine.hpp. With C++17 none of that is

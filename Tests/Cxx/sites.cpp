@@ -100,6 +100,10 @@ TEST(a_site_moves_with_its_work) {
   work moved(std::move(written));
   stage.queue.post(std::move(moved));
   CHECK_EQUAL(lost.take(stage), here(line, __func__));
+  std::vector<work> works;
+  works.push_back([](token) {});
+  stage.queue.post(std::move(works.front()));
+  CHECK_EQUAL(lost.take(stage), here(__LINE__ - 2, __func__));
 }
 
 TEST(a_suspend_has_a_site) {

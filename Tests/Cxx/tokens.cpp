@@ -233,6 +233,26 @@ TEST(segments_of_an_actor_hand_the_token_on) {
   CHECK_EQUAL(operation.wait().outcome, outcome::finished);
 }
 
+TEST(what_a_segment_throws_fails_its_operation_and_is_reported) {
+  reports reports;
+  stage stage(queue_kind::actor);
+  gate told;
+  operation_options options;
+  options.on_end = [&](const end &end) {
+    CHECK_EQUAL(end.outcome, outcome::failed);
+    CHECK(end.exception == nullptr);
+    told.pass();
+  };
+  stage.queue.post(
+      [](token token) {
+        token.resume([] { throw std::runtime_error("the disk is full"); });
+      },
+      std::move(options));
+  stage.drain();
+  CHECK_EQUAL(told.count(), 1);
+  CHECK(contains(reports.take(), "nobody is told: the disk is full"));
+}
+
 TEST(a_segment_that_is_refused_leaves_the_token) {
   gate destroyed;
   stage stage;

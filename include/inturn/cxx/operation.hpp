@@ -77,7 +77,7 @@ struct end {
   std::string_view label;     /* empty when it has none */
   nanoseconds enqueued{}, started{}, ended{};
   /* What the work threw, in its last attempt, for on_end of an operation that
-     has failed; null when it threw nothing. */
+     has failed; null when it threw nothing, or in a segment (token::resume). */
   std::exception_ptr exception;
 
   end() noexcept = default;

@@ -252,7 +252,9 @@ public:
 
   /* Runs a further segment of an operation of an actor queue, which gets the
      token; work without a token ends the operation when it returns. False, and
-     `segment` is never called, when the operation had ended before.
+     `segment` is never called, when the operation had ended before. What it
+     throws fails the operation, with its code, and is reported as of work whose
+     exception nobody gets: on_end does not get it.
      Throws error(wrong_kind), too: not an actor queue. */
   inline bool resume(work segment);
 
