@@ -42,9 +42,10 @@ TEST(a_turn_holds_the_queue_until_it_is_gone) {
   CHECK_EQUAL(stage.queue.statistics().finished, 2u);
 }
 
-static loose expect_none(queue_ref queue, outcome expected, gate &passed) {
+static loose expect_none(queue_ref queue, outcome expected, gate &passed,
+                         operation_options options = {}) {
   try {
-    const auto turn = co_await queue.turn();
+    const auto turn = co_await queue.turn(std::move(options));
     FAIL("there is a turn");
   } catch (const not_finished &none) {
     CHECK_EQUAL(none.outcome, expected);
@@ -63,6 +64,16 @@ TEST(a_turn_that_is_cancelled_before_it_comes_throws) {
   expect_none(stage.queue, outcome::cancelled, passed);
   stage.queue.reset();
   CHECK_EQUAL(passed.count(), 2);
+}
+
+TEST(a_turn_that_is_skipped_throws) {
+  stage stage;
+  gate passed;
+  operation_options options;
+  options.condition = [] { return verdict::skip; };
+  expect_none(stage.queue, outcome::finished, passed, std::move(options));
+  stage.drain();
+  CHECK_EQUAL(passed.count(), 1);
 }
 
 static loose expect_refused(queue_ref queue, gate &passed) {

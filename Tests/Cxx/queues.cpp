@@ -225,6 +225,8 @@ TEST(keys_join_resolve_and_cancel) {
     FAIL("there is nothing to give");
   } catch (const not_finished &why) {
     CHECK_EQUAL(why.outcome, outcome::finished);
+    CHECK_EQUAL(std::string(why.what()),
+                "the operation finished without a result");
   }
   stage.queue.resume();
 }

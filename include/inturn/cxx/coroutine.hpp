@@ -169,7 +169,7 @@ public:
     }
   }
 
-  /* Throws not_finished: it was cancelled, was too late, has joined another. */
+  /* Throws not_finished: the turn never came. */
   inturn::turn await_resume() {
     detail::end_await({state_->begun.exchange(shared::over)});
     if (state_->end)

@@ -36,12 +36,15 @@ enum class batch_policy {
   enough = INTURN_BATCH_ENOUGH
 };
 
-/* What a future of queue_ref::run throws when its operation did not finish
-   (cancelled, timed out) and the work threw nothing. */
+/* What a future of queue_ref::run throws when there is no result and the work
+   threw nothing: the operation did not finish (cancelled, timed out), or it did
+   without the work (skipped, resolved, joined). */
 class INTURN_CXX_SHARED not_finished : public std::runtime_error {
 public:
   explicit not_finished(const end &end)
-      : std::runtime_error("the operation did not finish"),
+      : std::runtime_error(end.outcome == outcome::finished
+                               ? "the operation finished without a result"
+                               : "the operation did not finish"),
         outcome(end.outcome), cause(end.cause), code(end.code) {}
 
   inturn::outcome outcome;
@@ -231,7 +234,7 @@ public:
   }
 
   /* Enqueues a function that is the whole operation, and gives what it returns
-     or throws; not_finished when the operation did not finish. The function
+     or throws; not_finished when there is neither. The function
      takes nothing, or a token_ref that says when to stop; what it returns is
      told when the operation has ended. With C++20 it may be a coroutine that
      gives a task, whose result it is. The future's destructor does not wait,
@@ -246,7 +249,8 @@ public:
 #if defined(__cpp_impl_coroutine)
   /* For co_await: takes a turn of the queue, which lasts until the inturn::turn
      that it gives is gone. Throws there as enqueue, and not_finished when the
-     turn never came: it was cancelled, or too late. No retry. */
+     turn never came: it was cancelled, too late, skipped, or has joined
+     another. No retry. */
   [[nodiscard]] detail::turn_awaiter
   turn(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE(),
        const char *caller = __builtin_FUNCTION()) const;
