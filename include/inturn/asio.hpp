@@ -5,7 +5,7 @@
  *
  *     c++ -std=c++17 program.cpp $(pkg-config --cflags --libs inturn)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a descriptor
+ * loop.h says what holds for all adapters. Here: the executor is a descriptor
  * of the io_context, and always waits to be readable. As everything that waits,
  * it keeps run() going until it is detached. Boost's Asio is taken instead of
  * the one of its own when the program has defined INTURN_ASIO_BOOST.

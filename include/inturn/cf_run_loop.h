@@ -7,7 +7,7 @@
  *     cc program.c -framework CoreFoundation \
  *         $(pkg-config --cflags --libs inturn)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a source in
+ * loop.h says what holds for all adapters. Here: the executor is a source in
  * the common modes of the run loop, so that its work is called in a modal
  * panel's and a scroll's loop, too. It is tested with the CoreFoundation that
  * comes with Swift on Linux, and not on Apple's systems.

@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn glib-2.0)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a GSource
+ * loop.h says what holds for all adapters. Here: the executor is a GSource
  * that watches the executor's descriptor at G_PRIORITY_DEFAULT. While more
  * waits than one turn can call, the rest comes at G_PRIORITY_DEFAULT_IDLE, so
  * that input and redrawing go first. For GTask and GCancellable see gio.h.

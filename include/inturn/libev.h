@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn) -lev
  *
- * What holds for all adapters, loop.h says. Here: the executor is an I/O
+ * loop.h says what holds for all adapters. Here: the executor is an I/O
  * watcher on the executor's descriptor. As every active watcher, it keeps
  * ev_run going until it is detached. While work is called it is stopped, so
  * that an ev_run inside work sleeps.

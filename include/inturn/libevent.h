@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn libevent_core)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a persistent
+ * loop.h says what holds for all adapters. Here: the executor is a persistent
  * event on the executor's descriptor. As every added event, it keeps
  * event_base_dispatch going until it is detached.
  */

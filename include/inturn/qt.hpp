@@ -6,7 +6,7 @@
  *     c++ -std=c++17 -fPIC program.cpp $(pkg-config --cflags --libs \
  *         inturn Qt6Core)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a
+ * loop.h says what holds for all adapters. Here: the executor is a
  * QSocketNotifier on the executor's descriptor. It needs neither moc nor more
  * of Qt than Qt6Core. While work is called the notifier is off, so that a loop
  * that work runs, such as that of QDialog::exec, sleeps.

@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn libsystemd)
  *
- * What holds for all adapters, loop.h says. Here: the executor is an I/O source
+ * loop.h says what holds for all adapters. Here: the executor is an I/O source
  * on the executor's descriptor, at the normal priority.
  */
 #ifndef INTURN_SD_EVENT_H

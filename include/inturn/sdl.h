@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn sdl2)
  *
- * What holds for all adapters, loop.h says. Here: an SDL program has a loop of
+ * loop.h says what holds for all adapters. Here: an SDL program has a loop of
  * its own, which waits for events. Work that waits is announced by a user
  * event, at most one at a time, which the program hands to inturn_sdl_handle:
  *

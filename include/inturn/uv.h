@@ -5,7 +5,7 @@
  *
  *     cc program.c $(pkg-config --cflags --libs inturn libuv)
  *
- * What holds for all adapters, loop.h says. Here: the executor is a poll handle
+ * loop.h says what holds for all adapters. Here: the executor is a poll handle
  * on the executor's descriptor. As every active handle, it keeps uv_run going
  * until it is detached.
  */
