@@ -24,8 +24,8 @@
 /* For the adapter alone: belongs to the thread that has attached it. */
 class inturn_qt_notifier final : public QSocketNotifier {
 public:
-  inturn_qt_notifier(inturn_executor executor, int fd)
-      : QSocketNotifier(fd, QSocketNotifier::Read), executor(executor) {
+  inturn_qt_notifier(inturn_executor of, int fd)
+      : QSocketNotifier(fd, QSocketNotifier::Read), executor(of) {
     setEnabled(false);
     connect(this, &QSocketNotifier::activated, this, &inturn_qt_notifier::turn);
   }
