@@ -270,6 +270,40 @@ TEST(what_a_coroutine_throws_fails_its_operation_and_is_reported) {
                   " has thrown, and nobody is told: the disk is full");
 }
 
+TEST(what_an_attempt_that_was_cut_off_throws_is_not_the_next_ones) {
+  stage stage(queue_kind::concurrent);
+  stop first, second;
+  reports reports;
+  gate told;
+  int attempts = 0;
+  operation_options options;
+  options.max_run = std::chrono::seconds(1);
+  options.max_run_policy = max_run_policy::free;
+  options.retry = retry();
+  options.retry->max_attempts = 2;
+  options.on_end = [&](const end &end) {
+    CHECK_EQUAL(end.code, 9);
+    CHECK(end.exception == nullptr);
+    told.pass();
+  };
+  stage.queue.post(
+      [&](token_ref token) -> task<> {
+        if (++attempts == 1)
+          co_await throw_late(first);
+        co_await let_go(second);
+        token.fail(9);
+      },
+      std::move(options));
+  stage.drain();
+  stage.advance(std::chrono::seconds(1));
+  CHECK_EQUAL(attempts, 2);
+  first.waiting.resume();
+  second.waiting.resume();
+  stage.drain();
+  CHECK_EQUAL(told.count(), 1);
+  CHECK(reports.take().find("told: the disk is full") != std::string::npos);
+}
+
 TEST(run_gives_what_a_coroutine_gives_or_throws) {
   stage stage;
   stop first, second;

@@ -432,7 +432,7 @@ on_its_own perform(std::shared_ptr<F> function, inturn_token token,
     try {
       co_await detail::call_with(*function, token_ref(token));
     } catch (...) {
-      failed = give_thrown(std::current_exception(), sink, from);
+      failed = give_thrown(std::current_exception(), sink, token, from);
     }
     function.reset();
   }

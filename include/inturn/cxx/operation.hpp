@@ -245,7 +245,11 @@ struct equipped_work {
 
   static void run(void *context, inturn_token token) noexcept {
     auto *self = static_cast<equipped_work *>(context);
-    keep(self, nullptr); /* what an attempt before has thrown */
+    {
+      const std::lock_guard<std::mutex> guard(self->lock);
+      self->attempt = token.bits;
+      self->thrown = nullptr;
+    }
     self->work(token, self->on_end ? thrown_sink{keep, self, hold, let_go}
                                    : thrown_sink{});
   }
@@ -260,10 +264,14 @@ struct equipped_work {
       destroy<equipped_work>(self);
   }
 
-  static void keep(void *context, const std::exception_ptr &exception) {
+  static bool keep(void *context, inturn_token attempt,
+                   const std::exception_ptr &exception) {
     auto *self = static_cast<equipped_work *>(context);
     const std::lock_guard<std::mutex> guard(self->lock);
+    if (attempt.bits != self->attempt)
+      return false;
     self->thrown = exception;
+    return true;
   }
 
   static inturn_verdict ask_condition(void *context) noexcept {
@@ -296,8 +304,9 @@ struct equipped_work {
   callback<bool(std::int32_t, std::uint32_t)> decide;
   callback<void(const end &)> on_end;
   std::atomic<unsigned> holders = 1; /* the operation, and coroutines */
-  std::mutex lock;                   /* protects `thrown` */
-  std::exception_ptr thrown;         /* by the last attempt */
+  std::mutex lock;                   /* protects what follows */
+  std::uint64_t attempt = 0;         /* the token of the last one */
+  std::exception_ptr thrown;         /* by that */
 };
 
 /* operation_options as C takes them; refers to them, and to itself. The

@@ -133,7 +133,9 @@ inline void abandon(inturn_token token, place from) noexcept {
 /* Who gets what work throws. It is there until the work's call returns, and for
    a coroutine, which may outlast its operation, as long as that holds it. */
 struct thrown_sink {
-  void (*take)(void *context, const std::exception_ptr &thrown) = nullptr;
+  /* False when nobody is told: a later attempt is under way. */
+  bool (*take)(void *context, inturn_token attempt,
+               const std::exception_ptr &thrown) = nullptr;
   void *context = nullptr;
   void (*hold)(void *context) = nullptr;
   void (*let_go)(void *context) = nullptr;
@@ -162,10 +164,9 @@ inline void report_thrown(const std::exception_ptr &thrown,
 /* Gives the sink, or a report, what work has thrown, before its operation ends.
    Returns the code with which that fails. */
 inline std::int32_t give_thrown(const std::exception_ptr &thrown,
-                                thrown_sink sink, place from) noexcept {
-  if (sink.take != nullptr)
-    sink.take(sink.context, thrown);
-  else
+                                thrown_sink sink, inturn_token attempt,
+                                place from) noexcept {
+  if (sink.take == nullptr || !sink.take(sink.context, attempt, thrown))
     report_thrown(thrown, from);
   return failure_code(thrown);
 }
@@ -420,8 +421,8 @@ private:
         inturn_token_finish(raw);
       }
     } catch (...) {
-      inturn_token_fail(
-          raw, detail::give_thrown(std::current_exception(), thrown, from));
+      inturn_token_fail(raw, detail::give_thrown(std::current_exception(),
+                                                 thrown, raw, from));
     }
   }
 
