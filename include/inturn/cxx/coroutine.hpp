@@ -106,7 +106,7 @@ inline void end_await(inturn_await begun) noexcept {
     inturn_await_end(begun);
 }
 
-/* What queue_ref::turn gives. */
+/* What co_await of a turn waits with. */
 class turn_awaiter {
 public:
   turn_awaiter(queue_ref queue, operation_options &&options, const char *file,
@@ -194,6 +194,13 @@ private:
   std::shared_ptr<shared> state_;
 };
 
+/* What queue_ref::turn gives, to be awaited once. */
+struct turn_awaitable {
+  turn_awaiter awaiter;
+
+  turn_awaiter operator co_await() &&noexcept { return std::move(awaiter); }
+};
+
 /* What co_await of an operation waits with. */
 class end_awaiter {
 public:
@@ -260,15 +267,15 @@ inline detail::end_awaiter operator co_await(operation_ref awaited) {
   return detail::end_awaiter(awaited);
 }
 
-inline detail::turn_awaiter queue_ref::turn(const char *file, unsigned line,
-                                            const char *caller) const {
-  return {*this, operation_options(), file, line, caller};
+inline detail::turn_awaitable queue_ref::turn(const char *file, unsigned line,
+                                              const char *caller) const {
+  return {{*this, operation_options(), file, line, caller}};
 }
 
-inline detail::turn_awaiter queue_ref::turn(operation_options &&options,
-                                            const char *file, unsigned line,
-                                            const char *caller) const {
-  return {*this, std::move(options), file, line, caller};
+inline detail::turn_awaitable queue_ref::turn(operation_options &&options,
+                                              const char *file, unsigned line,
+                                              const char *caller) const {
+  return {{*this, std::move(options), file, line, caller}};
 }
 
 /* A coroutine that begins when it is awaited, and gives what it returns, which

@@ -182,7 +182,7 @@ struct queue_options {
 
 namespace detail {
 
-class turn_awaiter;
+struct turn_awaitable;
 
 } // namespace detail
 
@@ -250,11 +250,11 @@ public:
   /* For co_await: takes a turn of the queue, which lasts until the inturn::turn
      that it gives is gone. Throws there as enqueue, and not_finished when the
      turn never came: it was cancelled, too late, skipped, or has joined
-     another. No retry. */
-  [[nodiscard]] detail::turn_awaiter
+     another. No retry. What is given is awaited once, as a task is. */
+  [[nodiscard]] detail::turn_awaitable
   turn(const char *file = __builtin_FILE(), unsigned line = __builtin_LINE(),
        const char *caller = __builtin_FUNCTION()) const;
-  [[nodiscard]] detail::turn_awaiter
+  [[nodiscard]] detail::turn_awaitable
   turn(operation_options &&options, const char *file = __builtin_FILE(),
        unsigned line = __builtin_LINE(),
        const char *caller = __builtin_FUNCTION()) const;
