@@ -129,9 +129,9 @@ public:
     /* The coroutine may have gone on, and this be gone, before the queue's
        function has returned. */
     const auto state = state_;
-    auto also = std::move(state->options.on_end);
-    state->options.on_end = [state, waiting,
-                             also = std::move(also)](const end &end) mutable {
+    operation_options options = std::move(state->options);
+    options.on_end = [state, waiting, also = std::move(options.on_end)](
+                         const end &end) mutable {
       if (also)
         also(end);
       if (state->is_resumed.exchange(true))
@@ -152,9 +152,9 @@ public:
         },
         state->site.file, state->site.line, state->site.function);
     if (!inside.bits)
-      return state->queue.post(std::move(come), std::move(state->options));
+      return state->queue.post(std::move(come), std::move(options));
     const operation made =
-        state->queue.enqueue(std::move(come), std::move(state->options));
+        state->queue.enqueue(std::move(come), std::move(options));
     try {
       const inturn_await begun =
           detail::begin_task_await(made.raw().bits, inside, &state->site);

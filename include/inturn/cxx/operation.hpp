@@ -154,13 +154,23 @@ public:
   /* What keeps it from ending, now, in a line; empty when it has ended. See
      inturn_why, which tells the chain, too. */
   [[nodiscard]] std::string why() const {
-    std::string line;
+    struct answer {
+      std::string line;
+      std::exception_ptr thrown;
+    } answer;
     const auto tell = +[](void *context, const inturn_report *told) noexcept {
-      *static_cast<std::string *>(context) = told->message;
+      auto *self = static_cast<struct answer *>(context);
+      try {
+        self->line = told->message;
+      } catch (...) {
+        self->thrown = std::current_exception();
+      }
     };
-    detail::succeeded(inturn_why(raw_, tell, &line), INTURN_E_ALREADY_FINISHED,
-                      "why");
-    return line;
+    detail::succeeded(inturn_why(raw_, tell, &answer),
+                      INTURN_E_ALREADY_FINISHED, "why");
+    if (answer.thrown)
+      std::rethrow_exception(answer.thrown);
+    return std::move(answer.line);
   }
 
   /* Its state and its progress as observed values. */

@@ -136,10 +136,15 @@ auto queue_ref::run(F &&function, operation_options options, const char *file,
     if (also)
       also(end);
     /* One that was skipped, or has joined another, finished without a call. */
-    if (end.outcome != outcome::finished || !state->is_kept())
-      state->thrown = end.exception != nullptr
-                          ? end.exception
-                          : std::make_exception_ptr(not_finished(end));
+    if (end.outcome != outcome::finished || !state->is_kept()) {
+      state->thrown = end.exception;
+      try {
+        if (!state->thrown)
+          throw not_finished(end);
+      } catch (...) {
+        state->thrown = std::current_exception();
+      }
+    }
     state->deliver();
   };
   auto kept = [state, function = function_type(std::forward<F>(function))](
