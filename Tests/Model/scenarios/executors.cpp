@@ -232,6 +232,45 @@ SCENARIO(set_executor_meets_finish) {
   }
 }
 
+// The old executor goes on for as long as it likes, and calls none of it.
+static void checkThatTheNewOneCalls(inturn_queue_kind kind) {
+  Host old(1);
+  inturn_executor other;
+  expect("executor_create", inturn_executor_create(nullptr, &other),
+         {INTURN_OK});
+  {
+    bool isMoved = false;
+    Queue queue(kind, old.executor);
+    Operation &x = queue.add("x", [&](Operation &it) {
+      await("the move", [&] { return isMoved; });
+      it.finish();
+    });
+    Operation &y = queue.add("y", finishes), &z = queue.add("z", finishes);
+    together({[&] {
+      x.awaitCall();
+      queue.setExecutor(other);
+      isMoved = true;
+    }});
+    CHECK(y.calls == 0 && z.calls == 0);
+    while (!z.isOver()) {
+      expect("executor_wait", inturn_executor_wait(other, -1, nullptr),
+             {INTURN_OK});
+      expect("executor_drain", inturn_executor_drain(other, 0, nullptr),
+             {INTURN_OK});
+    }
+  }
+  inturn_executor_drain(other, 0, nullptr);
+  expect("executor_destroy", inturn_executor_destroy(other), {INTURN_OK});
+}
+
+SCENARIO(a_busy_fifo_queue_gets_another_executor) {
+  checkThatTheNewOneCalls(INTURN_QUEUE_FIFO);
+}
+
+SCENARIO(a_busy_concurrent_queue_gets_another_executor) {
+  checkThatTheNewOneCalls(INTURN_QUEUE_CONCURRENT);
+}
+
 SCENARIO(set_executor_meets_the_destruction) {
   Pool pool(1);
   {
