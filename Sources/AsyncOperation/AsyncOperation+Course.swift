@@ -27,16 +27,18 @@ extension AsyncOperation {
       switch storage.nextStep() {
       case .tellRunning:
         willChangeValue(forKey: Key.isExecuting)
-        let (observers, state) = storage.enter(.running)
+        let observed = storage.enterRunning()
         didChangeValue(forKey: Key.isExecuting)
-        for observer in observers { observer.offer(state) }
+        observed?.deliver()
       case .tellEnd(let wasRunning):
         if wasRunning { willChangeValue(forKey: Key.isExecuting) }
         willChangeValue(forKey: Key.isFinished)
-        let (observers, state) = storage.enter(.ended)
+        let told = storage.enterEnd()
         if wasRunning { didChangeValue(forKey: Key.isExecuting) }
         didChangeValue(forKey: Key.isFinished)
-        for observer in observers { observer.offer(state) }
+        told.observed?.deliver()
+        told.observed?.finish()
+        for handler in told.handlers { handler(told.end) }
         letGoOfWork()
       case .leave(let isRunning):
         return isRunning

@@ -22,11 +22,7 @@ extension AsyncOperation {
 
   /// Calls a handler once, when the operation has ended; at once if it has already.
   package final func whenEnded(_ handler: @escaping @Sendable (OperationEnd) -> Void) {
-    let storage = storage
-    let observer = StateObserver { state in
-      if state == .ended, let end = storage.end { handler(end) }
-    }
-    observer.offer(storage.add(observer))
+    if !storage.keep(endHandler: handler), let end { handler(end) }
   }
 }
 

@@ -6,20 +6,5 @@ extension AsyncOperation {
   ///
   /// It may outlive the operation. It then keeps the last state, its sequences end, and its waits
   /// return nil.
-  public final var observedState: ObservedState<OperationState> {
-    if let made = storage.observedState { return made }
-    let made = ObservedState(OperationState.pending)
-    let observer = StateObserver { state in
-      switch state {
-      case .pending: break
-      case .running: made.tell(state)
-      case .ended:
-        made.tell(state)
-        made.finish()
-      }
-    }
-    let (kept, first) = storage.keep(made, observer)
-    if let first { observer.offer(first) }
-    return kept
-  }
+  public final var observedState: ObservedState<OperationState> { storage.observedState }
 }

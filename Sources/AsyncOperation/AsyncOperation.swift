@@ -47,7 +47,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
 
   deinit {
     // There will be no further state. If it has ended, this changes nothing.
-    storage.observedState?.finish()
+    storage.madeObservedState?.finish()
     if storage.withLinks({ $0.hasDependencies }) {
       #if canImport(Darwin)
         remains = Remains(super.dependencies)

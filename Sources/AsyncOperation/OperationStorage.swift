@@ -4,6 +4,7 @@ import Inturn
 final class OperationStorage: @unchecked Sendable {
   // Safe to share: `lock` protects everything that changes.
 
+  typealias EndHandler = @Sendable (OperationEnd) -> Void
   private typealias CancelHandler = (token: ObjectIdentifier?, call: @Sendable () -> Void)
 
   /// Protects all variables below. While it is held, neither Foundation nor user code is called,
@@ -15,7 +16,7 @@ final class OperationStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var box: OutcomeBox?
   /// In the order in which they were set, each with the token that has set it, if one has.
   @exclusivity(unchecked) private var cancelHandlers: [CancelHandler] = []
-  @exclusivity(unchecked) private var observers: [StateObserver] = []
+  @exclusivity(unchecked) private var endHandlers: [EndHandler] = []
   /// Created on first use.
   @exclusivity(unchecked) private var madeState: ObservedState<OperationState>?
   @exclusivity(unchecked) private var links = DependencyLinks()
@@ -90,51 +91,60 @@ final class OperationStorage: @unchecked Sendable {
 
   func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
 
-  /// Enters a state, and returns who has to be told of it.
-  func enter(_ state: OperationState) -> (observers: [StateObserver], state: OperationState) {
+  /// Enters the running state, and returns the observed state, whose observers have to be told.
+  func enterRunning() -> ObservedState<OperationState>? {
+    lock.withLock {
+      machine.enter(.running)
+      _ = madeState?.stage(.running)
+      return madeState
+    }
+  }
+
+  /// What has to be told of the end.
+  struct Told {
+    let end: OperationEnd
+    let handlers: [EndHandler]
+    let observed: ObservedState<OperationState>?
+  }
+
+  /// Enters the ended state, and returns who has to be told of it.
+  func enterEnd() -> Told {
     // Released without the lock.
-    var handlers: [CancelHandler] = []
+    var cancelled: [CancelHandler] = []
     var timer: GraceTimer?
     let told = lock.withLock {
-      machine.enter(state)
-      let told = (observers, machine.state)
-      if state == .ended {
-        observers = []
-        swap(&handlers, &cancelHandlers)
-        swap(&timer, &graceTimer)
-      }
-      return told
+      machine.enter(.ended)
+      _ = madeState?.stage(.ended)
+      defer { endHandlers = [] }
+      swap(&cancelled, &cancelHandlers)
+      swap(&timer, &graceTimer)
+      return Told(end: saidEnd ?? .cancelled, handlers: endHandlers, observed: madeState)
     }
-    withExtendedLifetime((handlers, timer)) {}
+    withExtendedLifetime((cancelled, timer)) {}
     return told
   }
 
   // MARK: Observers
 
-  /// Adds an observer, and returns its first state.
-  func add(_ observer: StateObserver) -> OperationState {
+  /// Keeps a handler to call at the end. False when that has come; the caller then calls the
+  /// handler.
+  func keep(endHandler: @escaping EndHandler) -> Bool {
     lock.withLock {
-      if machine.state != .ended { observers.append(observer) }
-      return machine.state
+      if machine.state == .ended { return false }
+      endHandlers.append(endHandler)
+      return true
     }
   }
 
-  func remove(_ observer: StateObserver) {
-    lock.withLock { observers.removeAll { $0 === observer } }
-  }
+  var madeObservedState: ObservedState<OperationState>? { lock.withLock { madeState } }
 
-  var observedState: ObservedState<OperationState>? { lock.withLock { madeState } }
-
-  /// Keeps the observed state, and the observer that updates it, unless there is one already.
-  /// Returns the one to use, and the observer's first state.
-  func keep(
-    _ new: ObservedState<OperationState>, _ observer: StateObserver
-  ) -> (kept: ObservedState<OperationState>, first: OperationState?) {
+  var observedState: ObservedState<OperationState> {
     lock.withLock {
-      if let madeState { return (madeState, nil) }
-      madeState = new
-      if machine.state != .ended { observers.append(observer) }
-      return (new, machine.state)
+      if let madeState { return madeState }
+      let made = ObservedState(machine.state)
+      if machine.state == .ended { made.finish() }
+      madeState = made
+      return made
     }
   }
 

@@ -1,5 +1,6 @@
 import AsyncOperation
 import ConcurrentKVO
+import Foundation
 import TestSupport
 import Testing
 
@@ -16,6 +17,33 @@ import Testing
     #expect(states.entries == ["pending", "pending > running", "running > ended"])
     #expect(operation.observedState.value == .ended)
     withExtendedLifetime(observation) {}
+  }
+
+  /// What Foundation asks at each change of what it depends on.
+  private final class Dependent: Operation, @unchecked Sendable {
+    // Safe to share: they never change.
+    let dependency: Subclass
+    let states = Log<OperationState>()
+
+    init(on dependency: Subclass) {
+      self.dependency = dependency
+      super.init()
+      addDependency(dependency)
+    }
+
+    override var isReady: Bool {
+      if dependency.isFinished { states.add(dependency.observedState.value) }
+      return super.isReady
+    }
+  }
+
+  @Test func `whom Foundation tells that the operation has finished sees that it has ended`() {
+    let operation = Subclass { $0.finish() }
+    let dependent = Dependent(on: operation)
+    #expect(operation.observedState.value == .pending)
+    operation.start()
+    #expect(dependent.isReady)
+    #expect(Set(dependent.states.entries) == [.ended])
   }
 
   @Test func `it outlives the operation, and its sequence ends`() async {
@@ -52,7 +80,14 @@ import Testing
     for _ in 0..<100 {
       let operation = Subclass { $0.finish() }
       let all = await withTaskGroup(of: ObservedState<OperationState>.self) { group in
-        for _ in 0..<4 { group.addTask { operation.observedState } }
+        for _ in 0..<4 {
+          group.addTask {
+            let wasFinished = operation.isFinished
+            let state = operation.observedState
+            #expect(!wasFinished || state.value == .ended)
+            return state
+          }
+        }
         group.addTask {
           operation.start()
           return operation.observedState

@@ -32,13 +32,16 @@ public final class ObservedState<T: Sendable>: Sendable {
     if follow(state) != .ok { state.finish() }
   }
 
-  /// A state that another module of the library changes, by `tell`, which is never called by two
-  /// threads at once.
+  /// A state that another module of the library changes, by `stage` and `deliver`.
   package init(_ value: T) { trail = Trail(value) }
 
   deinit { trail.close() }
 
-  package func tell(_ state: T) { trail.set(state) }
+  /// Changes the state under a lock of the caller's. After releasing that lock, the caller drops
+  /// the old state, and calls `deliver`.
+  package func stage(_ state: T) -> T { trail.stage(state).old }
+
+  package func deliver() { trail.deliver() }
 
   /// The state will not change any more.
   package func finish() { trail.finish() }
