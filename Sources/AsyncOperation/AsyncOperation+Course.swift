@@ -34,6 +34,7 @@ extension AsyncOperation {
         if wasRunning { willChangeValue(forKey: Key.isExecuting) }
         willChangeValue(forKey: Key.isFinished)
         let told = storage.enterEnd()
+        told.gateOpener?(told.end)
         if wasRunning { didChangeValue(forKey: Key.isExecuting) }
         didChangeValue(forKey: Key.isFinished)
         told.observed?.deliver()

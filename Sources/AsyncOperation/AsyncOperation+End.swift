@@ -24,6 +24,13 @@ extension AsyncOperation {
   package final func whenEnded(_ handler: @escaping @Sendable (OperationEnd) -> Void) {
     if !storage.keep(endHandler: handler), let end { handler(end) }
   }
+
+  /// Sets what opens the gates behind the operation: called once when it has ended, before
+  /// Foundation is told, which then looks for what is ready. Not called if the operation has ended
+  /// already.
+  package final func openGates(by opener: @escaping @Sendable (OperationEnd) -> Void) {
+    storage.keep(gateOpener: opener)
+  }
 }
 
 /// What its tokens call. An operation has one attempt.

@@ -16,6 +16,8 @@ final class OperationStorage: @unchecked Sendable {
   @exclusivity(unchecked) private var box: OutcomeBox?
   /// In the order in which they were set, each with the token that has set it, if one has.
   @exclusivity(unchecked) private var cancelHandlers: [CancelHandler] = []
+  /// Called at the end: before Foundation is told of it, and afterwards.
+  @exclusivity(unchecked) private var gateOpener: EndHandler?
   @exclusivity(unchecked) private var endHandlers: [EndHandler] = []
   /// Created on first use.
   @exclusivity(unchecked) private var madeState: ObservedState<OperationState>?
@@ -103,6 +105,7 @@ final class OperationStorage: @unchecked Sendable {
   /// What has to be told of the end.
   struct Told {
     let end: OperationEnd
+    let gateOpener: EndHandler?
     let handlers: [EndHandler]
     let observed: ObservedState<OperationState>?
   }
@@ -115,10 +118,12 @@ final class OperationStorage: @unchecked Sendable {
     let told = lock.withLock {
       machine.enter(.ended)
       _ = madeState?.stage(.ended)
-      defer { endHandlers = [] }
+      defer { (gateOpener, endHandlers) = (nil, []) }
       swap(&cancelled, &cancelHandlers)
       swap(&timer, &graceTimer)
-      return Told(end: saidEnd ?? .cancelled, handlers: endHandlers, observed: madeState)
+      return Told(
+        end: saidEnd ?? .cancelled, gateOpener: gateOpener, handlers: endHandlers,
+        observed: madeState)
     }
     withExtendedLifetime((cancelled, timer)) {}
     return told
@@ -134,6 +139,11 @@ final class OperationStorage: @unchecked Sendable {
       endHandlers.append(endHandler)
       return true
     }
+  }
+
+  /// Sets what is called at the end before Foundation is told of it.
+  func keep(gateOpener: @escaping EndHandler) {
+    lock.withLock { if machine.state != .ended { self.gateOpener = gateOpener } }
   }
 
   var madeObservedState: ObservedState<OperationState>? { lock.withLock { madeState } }

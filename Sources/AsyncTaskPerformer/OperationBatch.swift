@@ -71,6 +71,12 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
       for index in members.indices.dropFirst() { members[index].addDependency(gates[index - 1]) }
     }
     for (index, member) in members.enumerated() {
+      if !gates.isEmpty {
+        // A failure first cancels the rest.
+        member.openGates { [self] in
+          if $0.error == nil && $0 != .abandoned { markEnded(index) }
+        }
+      }
       member.whenEnded { [self] in ended(index, $0) }
     }
   }
@@ -125,21 +131,28 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     } else if end == .abandoned {
       fail(QueueError.ended(end), at: index)
     }
-    let opened = lock.withLock {
-      hasEnded[index] = true
-      let before = endedInOrder
-      while endedInOrder < hasEnded.count && hasEnded[endedInOrder] { endedInOrder += 1 }
+    markEnded(index)
+    lock.withLock {
       switch machine.end() {
       case nil: break
       case .value?: result = lastValue.map { .success($0) }
       case .nothing?: result = .failure(SynchronousOperationQueueError.neverExecuted)
       }
+    }
+    deliver()
+  }
+
+  /// Opens the gates that waited for this operation's end only; none if that was done before.
+  private func markEnded(_ index: Int) {
+    let opened = lock.withLock {
+      hasEnded[index] = true
+      let before = endedInOrder
+      while endedInOrder < hasEnded.count && hasEnded[endedInOrder] { endedInOrder += 1 }
       return before..<endedInOrder
     }
     if !gates.isEmpty {
       for index in opened { gates[index].open() }
     }
-    deliver()
   }
 
   // MARK: Delivery

@@ -8,12 +8,12 @@ import Testing
 @Suite struct SynchronousOperationQueueTests {
   typealias Queue = SynchronousOperationQueue<Int>
 
-  private func make(_ type: Queue.QueueType = .nonConcurrent) -> Queue {
+  func make(_ type: Queue.QueueType = .nonConcurrent) -> Queue {
     Queue(defaultValue: -1, type: type, completionQueue: DispatchQueue(label: "completions"))
   }
 
   /// What the completions of lists were called with.
-  private struct Completions {
+  struct Completions {
     let log = Log<String>()
     let signal: Signal
 
