@@ -73,9 +73,7 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     for (index, member) in members.enumerated() {
       if !gates.isEmpty {
         // A failure first cancels the rest.
-        member.openGates { [self] in
-          if $0.error == nil && $0 != .abandoned { markEnded(index) }
-        }
+        member.openGates { [self] in if $0.failure == nil { markEnded(index) } }
       }
       member.whenEnded { [self] in ended(index, $0) }
     }
@@ -126,11 +124,7 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
 
   private func ended(_ index: Int, _ end: OperationEnd) {
     members[index].leaveBatch()
-    if let error = end.error {
-      fail(error, at: index)
-    } else if end == .abandoned {
-      fail(QueueError.ended(end), at: index)
-    }
+    if let error = end.failure { fail(error, at: index) }
     markEnded(index)
     lock.withLock {
       switch machine.end() {
@@ -193,5 +187,15 @@ final class OperationBatch<T: Sendable>: @unchecked Sendable {
     }
     isDelivering = false
     return nil
+  }
+}
+
+extension OperationEnd {
+  /// The error with which it fails a list, if it does.
+  fileprivate var failure: (any Error)? {
+    switch outcome {
+    case .finished, .cancelled: nil
+    default: error ?? QueueError.ended(self)
+    }
   }
 }

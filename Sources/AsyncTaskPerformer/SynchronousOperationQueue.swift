@@ -101,8 +101,9 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
   /// - the value that was reported last, when all operations have ended, in whatever order they
   ///   ended;
   /// - the first error that an operation reports or fails with, at once; the rest of this list is
-  ///   cancelled, other lists are not affected. An operation whose token was lost fails its list
-  ///   with `QueueError.ended`, one in a ring of dependencies with `QueueError.deadlock`;
+  ///   cancelled, other lists are not affected. An operation that is abandoned, timed out or refused
+  ///   fails its list with `QueueError.ended`, one in a ring of dependencies with
+  ///   `QueueError.deadlock`;
   /// - a `CancellationError`, at once, when `cancelAllOperations()` is called;
   /// - `SynchronousOperationQueueError.neverExecuted`, when all have ended and none has reported a
   ///   value: each was cancelled individually, or finished without a report. If others have

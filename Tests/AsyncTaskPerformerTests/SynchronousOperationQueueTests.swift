@@ -308,17 +308,19 @@ import Testing
     #expect(await completions.all(queue).sorted() == ["1", "failure 2"])
   }
 
-  @Test func `an operation that fails or loses its token without a report fails its list`() async {
+  @Test func `an operation that fails, or is cut off, without a report fails its list`() async {
     Reports.begin()
     let queue = make()
-    let completions = Completions(count: 2)
+    let cuts: [OperationEnd] = [.timedOut(.maxRun), .refused(.owner)]
+    let completions = Completions(count: 4)
     let failing = Member { $0.end(as: .failed(Failure(number: 8))) }
     let losing = Member { _ = $0.makeFinishToken() }
     losing.name = "loses its token"
-    for member in [failing, losing] {
+    for member in [failing, losing] + cuts.map({ end in Member { $0.end(as: end) } }) {
       queue.executeOperations([member, Member { $0.report(1) }]) { completions.add($0, $1) }
     }
-    #expect(await completions.all(queue) == ["failure 8", "\(QueueError.ended(.abandoned))"])
+    let ends = ([.abandoned] + cuts).map { "\(QueueError.ended($0))" }
+    #expect(await completions.all(queue) == ["failure 8"] + ends)
     #expect(await Reports.told("loses its token").count == 1)
   }
 
