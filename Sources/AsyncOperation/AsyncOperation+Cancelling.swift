@@ -3,7 +3,9 @@ extension AsyncOperation {
   ///
   /// It is called on the cancelling thread, without a lock; if the operation was cancelled already,
   /// at once on this thread. Once the operation has an end, the handler is no longer called and is
-  /// released. There may be several; they are called in the order in which they were set.
+  /// released; one that another thread is about to call may still be called. An end that the
+  /// cancelling brings about, at the start or after ``cancelGrace``, does not count here. There may
+  /// be several; they are called in the order in which they were set.
   public final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     if !storage.keep(cancelHandler: handler) { handler() }
   }

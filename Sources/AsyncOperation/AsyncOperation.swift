@@ -97,7 +97,7 @@ open class AsyncOperation: Operation, @unchecked Sendable {
     super.cancel()
     // Before the handlers, as they may take longer.
     if let grace { begin(grace) }
-    for handler in handlers { handler() }
+    for handler in handlers where storage.callsCancelHandlers { handler() }
   }
 
   // MARK: What Foundation asks

@@ -93,6 +93,10 @@ final class OperationStorage: @unchecked Sendable {
 
   func nextStep() -> OperationMachine.Step { lock.withLock { machine.nextStep() } }
 
+  /// Whether a cancel still calls its handlers: nothing but the cancel itself has ended the
+  /// operation, at its start or after its grace time.
+  var callsCancelHandlers: Bool { lock.withLock { saidEnd.map { $0.cause == .grace } ?? true } }
+
   /// Enters the running state, and returns the observed state, whose observers have to be told.
   func enterRunning() -> ObservedState<OperationState>? {
     lock.withLock {

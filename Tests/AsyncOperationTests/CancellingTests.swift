@@ -90,6 +90,16 @@ import Testing
     #expect(operation.end?.text == "cancelled(request)")
   }
 
+  @Test func `a handler that ends the operation is the last one that is called`() {
+    let operation = Subclass()
+    let later = Counter()
+    operation.onCancel { operation.finish() }
+    operation.onCancel { later.up() }
+    operation.start()
+    operation.cancel()
+    #expect(operation.end?.text == "finished" && later.value == 0)
+  }
+
   @Test func `a token's later handler replaces its earlier one, and no other's`() {
     let log = Log<String>()
     let operation = Subclass()
@@ -236,6 +246,8 @@ import Testing
       isInHandler.raise()
       #expect(goes.pass())
     }
+    let later = Counter()
+    operation.onCancel { later.up() }
     operation.start()
     let cancelled = Signal()
     Thread.detachNewThread {
@@ -247,6 +259,7 @@ import Testing
     #expect(await comesTrue(within: 20) { operation.end?.text == "cancelled(grace)" })
     goes.open()
     #expect(await cancelled.wait())
+    #expect(later.value == 1, "its work may still go on, and is told")
     times.end()
   }
 
