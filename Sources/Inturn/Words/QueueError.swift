@@ -28,7 +28,8 @@ extension QueueError: CustomStringConvertible {
   /// What is wrong, in one line, and what to do if that is known.
   public var description: String {
     switch self {
-    case .full: "The queue is full: await `enqueueWhenRoom` or `run`, or give it more capacity."
+    case .full:
+      "The queue, or the owner, is full: wait until something has ended, or give it more capacity."
     case .closed: "The queue is closed."
     case .ownerGone: "The operation's owner is gone."
     case .noActor:

@@ -156,6 +156,8 @@ import Testing
     let third = stage.note("third")
     #expect(await third.endInTime() == "refused(full)")
     #expect(throws: QueueError.full) { try stage.queue.tryEnqueue {} }
+    // Not every queue has calls that wait for room.
+    #expect(!"\(QueueError.full)".contains("`"))
     first.token.finish()
     #expect(try await stage.isDrained())
     try stage.queue.tryEnqueue { stage.log.add("fourth") }
