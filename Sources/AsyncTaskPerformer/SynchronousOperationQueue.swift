@@ -23,8 +23,9 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     case concurrent(maxConcurrentOperations: Int)
     /// One. An operation in a list starts when all before it have ended, regardless of their
     /// priorities and dependencies, and a list starts when the one before it has ended: what a FIFO
-    /// queue guarantees. Set dependencies before the list is executed. Lists that several threads
-    /// pass at the same time may be interleaved.
+    /// queue guarantees. Set dependencies before the list is executed; an operation that is ready
+    /// then (`isReady`) stays so. Lists that several threads pass at the same time may be
+    /// interleaved.
     case nonConcurrent
   }
 
@@ -154,14 +155,14 @@ public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unch
     if operations.isEmpty { return beginEmpty(completion) }
     // Foundation starts ready operations with the same priority in the order in which they were
     // added, each when the one before it has ended. It passes over those that are not ready.
-    let hasDependencies = isOrdered && operations.contains { !$0.dependencies.isEmpty }
+    let isAnyLate = isOrdered && operations.contains { !$0.isReady }
     let lastOfList = isOrdered ? OrderGate(after: operations[operations.count - 1]) : nil
     var previous: OrderGate?
     let (number, end) = lock.withLock {
       batchCount += 1
       swap(&previous, &lastGate)
       let isHeldUp = previous.map { !$0.isFinished } ?? false
-      if hasDependencies || isHeldUp { lastGate = lastOfList }
+      if isAnyLate || isHeldUp { lastGate = lastOfList }
       return (batchCount, lastGate)
     }
     let batch = OperationBatch(operations, isOrdered: isOrdered, lastGate: end, each: each) {
