@@ -12,6 +12,9 @@ import Inturn
 ///
 /// In all other ways it is Foundation's queue: it can be suspended, waited for and given other
 /// operations, and the operations in its lists may depend on others.
+///
+/// **Ownership.** Resume or cancel a suspended queue before you release it: Foundation keeps it with
+/// its operations, and its lists never complete.
 @preconcurrency
 public final class SynchronousOperationQueue<T: Sendable>: OperationQueue, @unchecked Sendable {
   // Safe to share: `lock` protects what changes.
