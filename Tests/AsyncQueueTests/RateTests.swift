@@ -76,7 +76,17 @@ import Testing
     await eventually("it is over") { queue.states.nextStart.value == nil }
   }
 
+  @Test func `more starts than can be counted are no limit`() async {
+    let queue = FIFOQueue()
+    queue.setRate(maxStarts: .max, interval: .seconds(1), burst: .max)
+    for _ in 0..<100 { await queue.run {} }
+    #expect(queue.statistics.finished == 100)
+  }
+
   @Test func `what is no rate stops`() async {
+    await #expect(processExitsWith: .failure) {
+      FIFOQueue().setRate(maxStarts: -1, interval: .seconds(1))
+    }
     await #expect(processExitsWith: .failure) {
       FIFOQueue().setRate(maxStarts: 0, interval: .seconds(1))
     }

@@ -28,10 +28,12 @@ extension Engine {
     maxStarts: Int, nanoseconds: Int64, burst: Int?, of queue: Handle
   ) {
     let rate = StartRate(
-      starts: UInt32(exactly: maxStarts) ?? 0, interval: nanoseconds,
-      burst: burst.map { UInt32(exactly: max($0, 0)) ?? 0 } ?? 0)
+      starts: UInt32(clamping: maxStarts), interval: nanoseconds,
+      burst: UInt32(clamping: burst ?? 0))
     guard let rate, burst ?? 1 > 0 else {
-      fatalError("A rate has a positive number of starts, interval and burst.")
+      fatalError(
+        "A rate has a positive number of starts, interval and burst, and the interval times the burst"
+          + " is less than 146 years.")
     }
     _ = setRate(rate, of: queue)
   }
