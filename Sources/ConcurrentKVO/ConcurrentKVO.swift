@@ -27,7 +27,7 @@ import Inturn
 /// program.
 ///
 /// It is also a property wrapper: with `@ConcurrentKVO var price = 100`, the value is `price` and
-/// this object is `$price`.
+/// this object is `$price`. With `@ConcurrentKVO(label: "price") var price = 100`, reports name it.
 @propertyWrapper
 public final class ConcurrentKVO<T> {
   @usableFromInline let trail: Trail<T>
@@ -68,7 +68,9 @@ public final class ConcurrentKVO<T> {
   }
 
   /// For use as a property wrapper: see ``init(_:label:)``.
-  public convenience init(wrappedValue: T) { self.init(wrappedValue) }
+  public convenience init(wrappedValue: T, label: String? = nil) {
+    self.init(wrappedValue, label: label)
+  }
 
   deinit {
     // Changes left to a worker are told first.

@@ -8,7 +8,9 @@ public final class KVOCompliantValue<T> {
   public init(_ value: T, label: String? = nil) { observed = ConcurrentKVO(value, label: label) }
 
   /// For use as a property wrapper.
-  public convenience init(wrappedValue: T) { self.init(wrappedValue) }
+  public convenience init(wrappedValue: T, label: String? = nil) {
+    self.init(wrappedValue, label: label)
+  }
 
   /// For a property of an Objective-C object, see ``ConcurrentKVO/init(_:object:key:setSynchronously:)``.
   public init(_ value: T, object: AnyObject, key: String) {

@@ -150,6 +150,26 @@ import Testing
     #expect(lines.count == 1)
   }
 
+  private struct Labelled {
+    @ConcurrentKVO(label: "wrapped") var number = 0
+    @KVOCompliantValue(label: "wrapped, too") var other = 0
+  }
+
+  @Test func `a wrapped value may have a label, which reports name`() async {
+    Reports.begin()
+    let values = Labelled()
+    for value in [values.$number, values.$other] {
+      let observation = value.observe { change in
+        if change.new > 0 { value.value = change.new - 1 }
+      }
+      value.value = 1000
+      withExtendedLifetime(observation) {}
+    }
+    for label in ["wrapped", "wrapped, too"] {
+      #expect(await Reports.told("value \"\(label)\"").count == 1)
+    }
+  }
+
   @Test func `drain is refused inside an observer, and otherwise waits for all`() {
     let value = ConcurrentKVO(0)
     let results = Log<Bool>()
