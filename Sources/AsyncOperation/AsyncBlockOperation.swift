@@ -55,7 +55,8 @@ open class AsyncBlockOperation: AsyncOperation, @unchecked Sendable {
     setOrigin(fileID: fileID, line: line)
   }
 
-  /// Creates an operation whose work is an asynchronous function, run as a task.
+  /// Creates an operation whose work is an asynchronous function, run as a task, which has no
+  /// task-local values of its creator.
   ///
   /// Cancelling the operation cancels the task. The operation ends as finished when the function
   /// returns, and as failed when it throws; if it throws `CancellationError` after a cancel, the

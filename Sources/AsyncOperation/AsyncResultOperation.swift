@@ -39,8 +39,8 @@ open class AsyncResultOperation<Success: Sendable, Failure: Error>: AsyncOperati
 
   /// Creates an operation that ends with what an asynchronous function returns or throws.
   ///
-  /// The function runs as a task, which is cancelled with the operation. If it then throws
-  /// `CancellationError`, the operation ends as cancelled.
+  /// The function runs as a task, which is cancelled with the operation and has no task-local
+  /// values of its creator. If it then throws `CancellationError`, the operation ends as cancelled.
   ///
   /// - Parameters:
   ///   - fileID: Where the operation is created, for reports.

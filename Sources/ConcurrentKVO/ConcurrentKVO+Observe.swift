@@ -104,6 +104,8 @@ extension ConcurrentKVO {
 extension ConcurrentKVO where T: Sendable {
   /// The present value and each new one, until the value is gone or the reading task is cancelled.
   ///
+  /// A sequence is for one task at a time; a second task that reads it meanwhile stops the program.
+  ///
   /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
   ///   With `.bufferingNewest(1)`, changes are joined, so there is no gap between them. With other
   ///   limits, what a slow reader has no room for is missing.
@@ -112,6 +114,8 @@ extension ConcurrentKVO where T: Sendable {
   ) -> AsyncStream<T> { trail.values(buffering: policy) }
 
   /// The present value, and each change with its old value; see ``values(buffering:)``.
+  ///
+  /// A sequence is for one task at a time; a second task that reads it meanwhile stops the program.
   ///
   /// - Parameter policy: As there.
   public func changes(

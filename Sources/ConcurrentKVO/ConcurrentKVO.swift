@@ -24,7 +24,8 @@ import Inturn
 ///
 /// **In place.** A change such as `value += 1` is atomic. Other changes wait until it is done. It must
 /// not suspend, as `await f(&price.value)` may: a change that its thread makes meanwhile stops the
-/// program.
+/// program. It copies a collection, as readers may hold the old one; use ``RWLockedValue`` for large
+/// ones that grow.
 ///
 /// It is also a property wrapper: with `@ConcurrentKVO var price = 100`, the value is `price` and
 /// this object is `$price`. With `@ConcurrentKVO(label: "price") var price = 100`, reports name it.

@@ -56,7 +56,7 @@ extension InteractionQueue {
   ///
   /// The interaction lasts as long as the closure, suspensions included. Cancelling the waiting
   /// task cancels the interaction, and cancelling the interaction cancels the closure's task; so
-  /// does a deadline.
+  /// does a deadline. The closure does not see the caller's task-local values.
   ///
   /// - Parameters:
   ///   - options: How it is presented.

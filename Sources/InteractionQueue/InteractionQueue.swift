@@ -68,7 +68,9 @@ public final class InteractionQueue: WorkQueue, EngineQueue {
   public func onViewDidAppear() { _ = Engine.setVisible(engine.handle, true) }
 
   /// Tells the queue that the view will disappear: once this has returned, no interaction starts
-  /// until the view has appeared again and settled.
+  /// until the view has appeared again and settled. Called on another thread than the main one, it
+  /// does not wait for an interaction that counts as running and whose closure is about to be
+  /// called.
   ///
   /// The running interaction is not affected. But if its condition is just being called, it is not
   /// presented: it goes back to the front of the queue, and the condition is called again when the

@@ -109,9 +109,9 @@ extension ConcurrentQueue {
   ///
   ///     let page = try await queue.run { try await fetch(url) }
   ///
-  /// Like ``enqueueTask(_:fileID:line:_:)``; in addition, cancelling the waiting task cancels the
-  /// operation. It is enqueued before the caller suspends: tasks of one actor in the order of their
-  /// calls.
+  /// Like ``enqueueTask(_:fileID:line:_:)``, so the function does not see the caller's task-local
+  /// values; in addition, cancelling the waiting task cancels the operation. It is enqueued before
+  /// the caller suspends: tasks of one actor in the order of their calls.
   ///
   /// - Throws: What the function throws; `CancellationError` when the waiting task was cancelled
   ///   before the function began or the function gave in; the `QueueError` that refused it, or

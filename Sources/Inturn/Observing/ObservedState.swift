@@ -129,6 +129,8 @@ public final class ObservedState<T: Sendable>: Sendable {
 
   /// The present state and each new one, until it will not change any more.
   ///
+  /// A sequence is for one task at a time; a second task that reads it meanwhile stops the program.
+  ///
   /// - Parameter policy: What is kept for a slow reader: everything, the oldest, or the newest.
   ///   With `.bufferingNewest(1)`, changes are joined, and only those in between are lost.
   public func values(
@@ -136,6 +138,8 @@ public final class ObservedState<T: Sendable>: Sendable {
   ) -> AsyncStream<T> { trail.values(buffering: policy) }
 
   /// The present state and each change with its old state, until there will be none any more.
+  ///
+  /// A sequence is for one task at a time; a second task that reads it meanwhile stops the program.
   ///
   /// - Parameter policy: As of ``values(buffering:)``.
   public func changes(

@@ -11,8 +11,9 @@ public protocol WorkQueue: AnyObject, Sendable {
   /// The clock for delays, deadlines and time-outs; nil for the system's monotonic clock.
   var clock: ManualClock? { get }
 
-  /// Suspends the queue: once this has returned, no operation starts. Running ones go on. Suspends
-  /// are counted; each needs one ``resume()``.
+  /// Suspends the queue: once this has returned, no operation starts. Running ones go on; this does
+  /// not wait for one that counts as running and whose work another thread is about to call.
+  /// Suspends are counted; each needs one ``resume()``.
   @_disfavoredOverload
   func suspend()
 
