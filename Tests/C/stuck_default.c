@@ -122,6 +122,44 @@ static void the_default_says_that_there_is_more(void) {
   }
 }
 
+static gate tenth = GATE_INIT;
+static char tenth_message[1024];
+
+static void take_the_tenth(void *context, const inturn_report *report) {
+  static int told;
+  (void)context;
+  if (++told != 10)
+    return;
+  snprintf(tenth_message, sizeof tenth_message, "%s", report->message);
+  gate_pass(&tenth);
+}
+
+static void a_handler_is_told_that_there_is_more(void) {
+  enum { QUEUES = 16 };
+  if (!is_alone(__func__, "INTURN_STALL", NULL))
+    return;
+  inturn_queue queues[QUEUES];
+  inturn_token tokens[QUEUES];
+  char expected[64];
+  CHECK_OK(inturn_report_set_handler(take_the_tenth, NULL, NULL));
+  CHECK_OK(inturn_report_set_stall_limit(-1));
+  for (int i = 0; i < QUEUES; i++) {
+    queues[i] = labelled_queue(INTURN_QUEUE_FIFO, "network");
+    hold(queues[i], "load", &tokens[i]);
+    enqueue_one(queues[i], NULL);
+  }
+  CHECK_OK(inturn_report_set_stall_limit(30000000));
+  GATE_WAIT(&tenth, 1);
+  snprintf(expected, sizeof expected,
+           ". More is stuck; inturn why %d tells all.", (int)getpid());
+  CHECK(strstr(tenth_message, expected) != NULL);
+  for (int i = 0; i < QUEUES; i++) {
+    CHECK_OK(inturn_token_finish(tokens[i]));
+    drain_and_destroy(queues[i]);
+  }
+  CHECK_OK(inturn_report_set_handler(NULL, NULL, NULL));
+}
+
 static void what_the_environment_says_in_vain_is_told(void) {
   if (!is_alone(__func__, "INTURN_STALL", "1.5s"))
     return;
@@ -232,6 +270,7 @@ PROGRAM(stuck_default,
         TEST(the_default_prints_a_line_after_a_second_on_a_terminal),
         TEST(the_environment_says_after_how_long),
         TEST(the_default_says_that_there_is_more),
+        TEST(a_handler_is_told_that_there_is_more),
         TEST(what_the_environment_says_in_vain_is_told),
         TEST(the_environment_turns_it_off),
         TEST(a_test_of_meson_is_told_after_a_second),

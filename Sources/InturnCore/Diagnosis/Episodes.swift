@@ -37,6 +37,9 @@ struct Episodes {
     return true
   }
 
+  /// Whether no more is reported in this minute.
+  var isFull: Bool { toldInMinute >= Self.mostInMinute }
+
   /// Whether this is the first one of a minute that is not reported. It counts as reported then.
   mutating func isFirstLeftOut() -> Bool {
     if toldInMinute > Self.mostInMinute { return false }

@@ -11,7 +11,7 @@ package struct Report {
   }
 
   package let kind: Kind
-  package let message: Text
+  package internal(set) var message: Text
   package let queueLabel: Text?
   package let operationLabel: Text?
   /// Where the operation was enqueued, or the queue suspended.
@@ -156,13 +156,25 @@ package struct Report {
     lines.add(isNowhere ? " looks into registers, too\n" : " says who has the token\n")
   }
 
-  /// Says where all that is stuck is told, if who reads the standard error is told only a part.
-  static func sayThatMoreIsStuck() {
-    if Engine.current.pointee.reportHandler.withLock({ $0 != nil }) { return }
-    write("inturn: more is stuck; inturn why " + Text(getpid()) + " tells all\n")
+  private static var hasHandler: Bool {
+    Engine.current.pointee.reportHandler.withLock { $0 != nil }
   }
 
-  private static func write(_ line: Text) {
+  /// Where all that is stuck is told, for who is told only a part.
+  private static var isStuck: Text { " is stuck; inturn why " + Text(getpid()) + " tells all" }
+
+  /// Says that on the standard error, where there is no handler.
+  static func sayThatMoreIsStuck() {
+    if hasHandler { return }
+    write("inturn: more" + isStuck + "\n")
+  }
+
+  /// The same for a handler, which gets it with the last report.
+  mutating func addThatMoreIsStuck() {
+    if Self.hasHandler { message.add(" More" + Self.isStuck + ".") }
+  }
+
+  static func write(_ line: Text) {
     line.withCString { inturn_system_write_error($0, UInt(line.length)) }
   }
 }

@@ -145,7 +145,9 @@ struct Survey: ~Copyable {
       }
       for stand in finding.stands { stand.pointee.isTold = true }
       finding.stall.copyOfToken = inturn_system_found(finding.stall.last.invertedToken)
-      finding.stall.report.send()
+      var report = finding.stall.report
+      if episodes.isFull && place + 1 < findings.count { report.addThatMoreIsStuck() }
+      report.send()
     }
     findings.removeAll()
     return inturn_system_now() - begin

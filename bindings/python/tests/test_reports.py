@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import inturn
-from support import LIMIT, SOURCES, Gate, finish
+from support import LIMIT, SOURCES, Gate, finish, run_python
 
 Outcome = inturn.Outcome
 
@@ -157,6 +158,33 @@ def test_a_test_of_unittest_is_told_after_a_second(tmp_path: Path) -> None:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
+
+
+def test_the_default_handler_says_that_more_is_stuck() -> None:
+    program = """
+import inturn, sys, threading
+inturn.set_stall_limit(None)
+told, write = threading.Event(), sys.stderr.write
+class Told:
+    def write(self, text):
+        write(text)
+        if "More is stuck" in text:
+            told.set()
+    def flush(self): pass
+sys.stderr = Told()
+tokens = []
+queues = [inturn.FIFOQueue(daemon=True) for _ in range(16)]
+for queue in queues:
+    queue.enqueue(tokens.append)
+    queue.enqueue(inturn.Token.finish)
+inturn.set_stall_limit(0.03)
+assert told.wait(30)
+for token in tokens:
+    token.finish()
+"""
+    ended = run_python(program)
+    assert ended.returncode == 0, ended
+    assert re.search(r"\. More is stuck; inturn why \d+ tells all\.\n", ended.stderr), ended.stderr
 
 
 def test_what_stands_still_is_reported() -> None:
