@@ -272,11 +272,14 @@
  * INTURN_DUMP=SIGNAL, such as SIGUSR2, has that signal write what inturn_dump
  * does, as text, to the standard error. INTURN_DUMP=SIGNAL:PATH writes it to a
  * file that it replaces as a whole, in the format of the path's end (.json,
- * .dot, .html; else text). The signal is SIGUSR1, SIGUSR2, SIGQUIT, SIGHUP,
- * SIGINT, SIGTERM, SIGALRM, SIGVTALRM, SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN,
- * SIGURG, SIGWINCH or SIGIO. One that comes before the first use is answered
- * then. A signal that the program handles when the library is loaded is not
- * taken; a handler that it sets later takes the place of the library's.
+ * .dot, .html; else text), or into the pipe or the device that is there, as
+ * long as its reader does not keep it waiting for five seconds; one of another
+ * user's is left alone. A link is followed. The signal is SIGUSR1, SIGUSR2,
+ * SIGQUIT, SIGHUP, SIGINT, SIGTERM, SIGALRM, SIGVTALRM, SIGCHLD, SIGCONT,
+ * SIGTSTP, SIGTTIN, SIGURG, SIGWINCH or SIGIO. One that comes before the first
+ * use is answered then. A signal that the program handles when the library is
+ * loaded is not taken; a handler that it sets later takes the place of the
+ * library's.
  *
  * INTURN_SOCKET=PATH has the process listen at a Unix socket, for its user
  * alone (mode 0600). A client sends one line, `dump FORMAT` (text, json, dot or
@@ -289,7 +292,8 @@
  *
  * INTURN_TRACE=PATH has the recorder on from the first use of the library, and
  * writes what inturn_trace_write does to that file as the process exits; not
- * when it is killed, or ends by _exit. A file that is there is replaced.
+ * when it is killed, ends by a signal, or by _exit. What is there is treated
+ * as by INTURN_DUMP.
  *
  * Three more are for all programs: INTURN_STALL says after how long something
  * is reported as stuck, or that nothing is (inturn_report_set_stall_limit);
@@ -1991,8 +1995,9 @@ typedef struct inturn_stall_link {
   const char *INTURN_NULLABLE operation_label; /* NULL when it has none */
   bool is_operation;                           /* else it is the queue */
   /* The line that has enqueued the operation, or that has suspended the queue,
-     or that waits for the value's observer outside of operations; NULL and 0 when it is not known: see inturn_site. Valid as long as the
-     process lives. */
+     or that waits for the value's observer outside of operations; NULL and
+     0 when it is not known: see inturn_site. Valid as long as the process
+     lives. */
   const char *INTURN_NULLABLE file;
   const char *INTURN_NULLABLE function;
   uint32_t line;
@@ -2080,19 +2085,19 @@ inturn_report_set_handler(inturn_report_fn INTURN_NULLABLE handler,
    default, this call before both, and for a queue its stall_ns before all. A
    report has the chain from what is stuck to its cause. There is one for each
    cause, then again after 10 seconds, after a minute, and every 10 minutes; at
-   most 10 a minute; if there are more, one line on standard error says so
-   (where no handler is set). What was stopped on purpose (a suspend, a
-   hidden view, a manual clock) and what is running with nothing behind it is
-   reported after ten times as long, unless somebody waits for it: a thread in
-   the library, or who is named by inturn_report_set_awaited. So is what an
-   interaction queue shows, and what waits for that, as people take their time,
-   unless somebody waits for the whole queue, as inturn_queue_drain does. What
-   waits for a moment of the system's clock is reported only if somebody waits
-   for it and the moment is ten times as far away. What somebody waits for in a
-   queue that gets on with other operations is reported after ten times as
-   long, too: it may only take longer than they; and so is work that waits, in
-   its call or as a task, for what gets on. What was reported and then went on
-   after all is given twice as long from then on.
+   most 10 a minute: if there are more, the message of the tenth says so, or,
+   without a handler, a line on the standard error. What was stopped on purpose
+   (a suspend, a hidden view, a manual clock) and what is running with nothing
+   behind it is reported after ten times as long, unless somebody waits for it:
+   a thread in the library, or who is named by inturn_report_set_awaited. So is
+   what an interaction queue shows, and what waits for that, as people take
+   their time, unless somebody waits for the whole queue, as inturn_queue_drain
+   does. What waits for a moment of the system's clock is reported only if
+   somebody waits for it and the moment is ten times as far away. What somebody
+   waits for in a queue that gets on with other operations is reported after ten
+   times as long, too: it may only take longer than they; and so is work that
+   waits, in its call or as a task, for what gets on. What was reported and then
+   went on after all is given twice as long from then on.
    Statuses: E_NO_MEMORY (of the first call of all). */
 inturn_status inturn_report_set_stall_limit(int64_t limit_ns);
 
@@ -2299,10 +2304,11 @@ inturn_status inturn_trace_stop(void);
    Arrows lead from an enqueue to the start, from there to the end, and from an
    end to what it let start.
    The ring loses its oldest records; nothing is drawn that those that are left
-   do not say. The operations of a batch have no arrow from their enqueue, and
-   segments and handlers have no slices. An operation that a host takes
-   (inturn_executor_take) is called after its slice on the thread. Labels of
-   operations are cut to 31 bytes.
+   do not say. Then otherData has from when on it is complete, and else nothing;
+   `lost` counts records that found no room at all. The operations of a batch
+   have no arrow from their enqueue, and segments and handlers have no slices.
+   An operation that a host takes (inturn_executor_take) is called after its
+   slice on the thread. Labels of operations are cut to 31 bytes.
    Meanwhile, it takes up to five times as much memory as the records. The
    descriptor is written to as by inturn_dump.
    Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.

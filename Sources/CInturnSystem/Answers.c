@@ -6,11 +6,13 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -21,6 +23,8 @@
 
 /// How long a client may take to send its request, or to read the answer.
 enum { CLIENT_SECONDS = 5 };
+/// How what is no file is opened: not to wait for its reader for longer.
+enum { IN_PLACE = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK | O_CLOEXEC };
 /// How often the rest of what was no request is read.
 enum { MOST_READS = 64 };
 
@@ -180,12 +184,47 @@ static int format_of(const char *name) {
   return 0;
 }
 
+static bool write_and_close(int file, int format) {
+  bool is_written = file >= 0 && write_dump(file, format);
+  return file >= 0 && close(file) == 0 && is_written;
+}
+
+/// Opens what is at a path if it is no file, such as a pipe or a device, and
+/// follows a link to a file, of which the path is then. Links to devices may
+/// lead to a file that somebody writes to, which is not replaced either. What
+/// another user has made is left alone. False if the path is a file's or free.
+static bool open_in_place(struct text *path, int *out_file) {
+  struct inturn_system_file made, target;
+  char resolved[PATH_MAX];
+  *out_file = -1;
+  if (!inturn_system_find_file(path->bytes, &made) || made.is_regular)
+    return false;
+  if (made.owner != geteuid() && made.owner != 0)
+    return true;
+  if (strncmp(path->bytes, "/dev/", 5) != 0 &&
+      realpath(path->bytes, resolved) &&
+      inturn_system_find_file(resolved, &target) && target.is_regular) {
+    *path = (struct text){0};
+    add(path, resolved);
+    return false;
+  }
+  *out_file = open(path->bytes, IN_PLACE);
+  return true;
+}
+
 /// Writes to a new file next to the target and renames it, so that whoever
 /// opens the target finds a complete file, whichever process wrote it last. In
 /// a folder of everybody's, nobody else can have made that file. `name` is the
 /// setting's.
 static void write_file(const char *name, const struct text *to, int format) {
-  struct text path = this_process(to), part = path;
+  struct text path = this_process(to);
+  int file;
+  if (!path.is_cut && open_in_place(&path, &file)) {
+    if (!write_and_close(file, format))
+      say(name, "cannot write ", path.bytes);
+    return;
+  }
+  struct text part = path;
   add(&part, ".");
   add_number(&part, (unsigned)getpid());
   add(&part, ".part");
@@ -194,12 +233,9 @@ static void write_file(const char *name, const struct text *to, int format) {
     return;
   }
   unlink(part.bytes); // of an earlier process with this number
-  int file = open(part.bytes,
-                  O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  bool is_written = file >= 0 && write_dump(file, format);
-  if (file >= 0 && close(file) != 0)
-    is_written = false;
-  if (is_written && rename(part.bytes, path.bytes) == 0)
+  file = open(part.bytes, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+              0600);
+  if (write_and_close(file, format) && rename(part.bytes, path.bytes) == 0)
     return;
   if (file >= 0)
     unlink(part.bytes);
@@ -208,7 +244,13 @@ static void write_file(const char *name, const struct text *to, int format) {
 
 static void dump(void) {
   if (dump_path.length == 0) {
-    (void)write_dump(STDERR_FILENO, 1);
+    // A file is written to where it is.
+    bool is_file = lseek(STDERR_FILENO, 0, SEEK_CUR) >= 0;
+    int file = is_file ? -1 : open("/dev/stderr", IN_PLACE);
+    if (file >= 0)
+      (void)write_and_close(file, 1);
+    else
+      (void)write_dump(STDERR_FILENO, 1);
     return;
   }
   const char *dot = strrchr(dump_path.bytes, '.');
@@ -291,6 +333,7 @@ static bool serve(void) {
 
 static void answer(void *unused) {
   (void)unused;
+  inturn_system_most_wait_ms = CLIENT_SECONDS * 1000;
   // This thread takes the signal if all of the program's threads block it.
   sigset_t set;
   sigemptyset(&set);
@@ -416,6 +459,7 @@ void inturn_system_answers_forked(void) {
 }
 
 void inturn_system_answers_end(void) {
+  inturn_system_most_wait_ms = CLIENT_SECONDS * 1000;
   if (__atomic_load_n(&is_traced, __ATOMIC_ACQUIRE))
     write_file("INTURN_TRACE", &trace_path, 0);
   if (__atomic_load_n(&answering, __ATOMIC_ACQUIRE) == getpid())

@@ -169,7 +169,8 @@ bool inturn_system_find_file(const char *path,
   if (lstat(path, &found) != 0)
     return false;
   *file = (struct inturn_system_file){(uint64_t)found.st_dev, found.st_ino,
-                                      S_ISSOCK(found.st_mode)};
+                                      S_ISSOCK(found.st_mode),
+                                      S_ISREG(found.st_mode), found.st_uid};
   return true;
 }
 #endif

@@ -16,6 +16,11 @@
 /// Names the calling thread for debuggers.
 void inturn_system_name_thread(const char *name);
 
+/// How long the calling thread waits for room where a descriptor does not. 0:
+/// for as long as it takes.
+extern _Thread_local int inturn_system_most_wait_ms
+    __attribute__((visibility("hidden")));
+
 /// The beginning of a file, as a string; empty if it cannot be read. Returns
 /// its length.
 size_t inturn_system_read_file(const char *path, char *text, size_t room);
@@ -51,7 +56,8 @@ int inturn_system_accept(int listener);
 /// Which file is at a path, without following a link. False when there is none.
 struct inturn_system_file {
   uint64_t device, number;
-  bool is_socket;
+  bool is_socket, is_regular;
+  unsigned owner; // the user's number
 };
 bool inturn_system_find_file(const char *path, struct inturn_system_file *file);
 

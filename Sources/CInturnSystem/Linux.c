@@ -180,7 +180,8 @@ bool inturn_system_find_file(const char *path,
   if (syscall(SYS_newfstatat, AT_FDCWD, path, &found, AT_SYMLINK_NOFOLLOW) != 0)
     return false;
   *file = (struct inturn_system_file){found.st_dev, found.st_ino,
-                                      S_ISSOCK(found.st_mode)};
+                                      S_ISSOCK(found.st_mode),
+                                      S_ISREG(found.st_mode), found.st_uid};
   return true;
 }
 #endif

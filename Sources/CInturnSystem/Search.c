@@ -245,7 +245,8 @@ const char *inturn_system_found(uint64_t inverted) {
 }
 
 void inturn_system_prepare_search(void) {
-  static const char complaint[] = "inturn: INTURN_SEARCH: it is not off\n";
+  static const char complaint[] =
+      "inturn: INTURN_SEARCH: the only value is off\n";
   const char *setting = inturn_system_setting("INTURN_SEARCH");
   is_off = setting && strcmp(setting, "off") == 0;
   if (setting && setting[0] && !is_off)

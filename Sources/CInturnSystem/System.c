@@ -41,13 +41,17 @@ void inturn_system_stay_loaded(void) {
     (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
+_Thread_local int inturn_system_most_wait_ms;
+
 // Waits until there is room. False if it is not that which a write lacked: one
 // that waits by itself has reached a limit of time.
 static bool wait_for_room(int descriptor) {
   if ((fcntl(descriptor, F_GETFL) & O_NONBLOCK) == 0)
     return false;
   struct pollfd room = {.fd = descriptor, .events = POLLOUT};
-  return poll(&room, 1, -1) > 0 || errno == EINTR;
+  int limit = inturn_system_most_wait_ms ? inturn_system_most_wait_ms : -1;
+  int found = poll(&room, 1, limit);
+  return found > 0 || (found < 0 && errno == EINTR);
 }
 
 bool inturn_system_write(int descriptor, const char *bytes, uintptr_t count) {

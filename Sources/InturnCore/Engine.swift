@@ -188,12 +188,13 @@ package enum Engine {
     return new
   }
 
-  /// `INTURN_WORKERS`, else the number of processors, at least two.
+  /// `INTURN_WORKERS`, else the number of processors, at least two. One that is malformed is said.
   fileprivate static var poolSize: Int {
-    if let text = getenv("INTURN_WORKERS") {
+    if let text = getenv("INTURN_WORKERS"), text.pointee != 0 {
       var end: UnsafeMutablePointer<CChar>?
       let number = strtol(text, &end, 10)
-      if end != text && end!.pointee == 0 && (1...1024).contains(number) { return number }
+      if end!.pointee == 0 && (1...1024).contains(number) { return number }
+      Report.write("inturn: INTURN_WORKERS: it is not a number from 1 to 1024\n")
     }
     return max(2, Int(inturn_system_processors()))
   }

@@ -96,6 +96,61 @@ static void a_file_has_the_dump_in_the_format_of_its_name(void) {
   drain_and_destroy(queue);
 }
 
+static void a_dump_goes_into_a_pipe_that_is_there(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  char path[128];
+  struct stat stat;
+  path_of_answers("INTURN_DUMP", getpid(), path, sizeof path);
+  CHECK_INT(mkfifo(path, 0600), 0);
+  /* Nobody reads it. */
+  CHECK_INT(raise(SIGUSR1), 0);
+  await_text(other_end, "inturn: INTURN_DUMP: cannot write /");
+  int reader = open(path, O_RDWR);
+  CHECK(reader >= 0);
+  CHECK_INT(raise(SIGUSR1), 0);
+  await_text(reader, "\n]}\n");
+  CHECK_INT(lstat(path, &stat), 0);
+  CHECK(S_ISFIFO(stat.st_mode));
+  CHECK_INT(close(reader), 0);
+  CHECK_INT(unlink(path), 0);
+  drain_and_destroy(queue);
+}
+
+/* Also where it leads to nothing. */
+static void a_link_stays_and_the_file_at_its_end_is_replaced(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
+    return;
+  int other_end = read_standard_error();
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
+  char path[128], target[160];
+  struct stat stat, before;
+  path_of_answers("INTURN_DUMP", getpid(), path, sizeof path);
+  snprintf(target, sizeof target, "%s.target", path);
+  CHECK_INT(symlink(target, path), 0);
+  CHECK_INT(raise(SIGUSR1), 0);
+  await_text(other_end, "inturn: INTURN_DUMP: cannot write /");
+  int file = open(target, O_WRONLY | O_CREAT | O_EXCL, 0600);
+  CHECK(file >= 0);
+  CHECK_INT(fstat(file, &before), 0);
+  CHECK_INT(raise(SIGUSR1), 0);
+  time_t limit = time(NULL) + LIMIT_SECONDS;
+  do {
+    CHECK(time(NULL) <= limit);
+    sched_yield();
+    CHECK_INT(lstat(target, &stat), 0);
+  } while (stat.st_ino == before.st_ino);
+  CHECK(stat.st_size > 0);
+  CHECK_INT(lstat(path, &stat), 0);
+  CHECK(S_ISLNK(stat.st_mode));
+  CHECK_INT(close(file), 0);
+  CHECK_INT(unlink(path), 0);
+  CHECK_INT(unlink(target), 0);
+  drain_and_destroy(queue);
+}
+
 static void a_file_that_cannot_be_written_is_said_in_a_line(void) {
   if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR1:/nowhere/at/all"))
     return;
@@ -125,6 +180,16 @@ static void a_signal_that_ends_programs_that_err_is_not_taken(void) {
   if (is_alone(__func__, "INTURN_DUMP", "SIGSEGV"))
     check_said("inturn: INTURN_DUMP: it begins with no signal that can ask, "
                "such as SIGUSR2\n");
+}
+
+static void a_number_of_workers_that_cannot_be_is_said_in_a_line(void) {
+  if (is_alone(__func__, "INTURN_WORKERS", "2.5"))
+    check_said("inturn: INTURN_WORKERS: it is not a number from 1 to 1024\n");
+}
+
+static void a_search_that_is_set_to_anything_but_off_is_said_in_a_line(void) {
+  if (is_alone(__func__, "INTURN_SEARCH", "on"))
+    check_said("inturn: INTURN_SEARCH: the only value is off\n");
 }
 
 static gate handled = GATE_INIT;
@@ -185,9 +250,13 @@ PROGRAM_OF_ANSWERS(
     TEST(it_answers_while_all_threads_are_blocked_and_block_the_signal),
     TEST(a_signal_before_the_first_use_is_answered_then),
     TEST(a_file_has_the_dump_in_the_format_of_its_name),
+    TEST(a_dump_goes_into_a_pipe_that_is_there),
+    TEST(a_link_stays_and_the_file_at_its_end_is_replaced),
     TEST(a_file_that_cannot_be_written_is_said_in_a_line),
     TEST(a_value_that_begins_with_no_signal_is_said_in_a_line),
     TEST(a_signal_that_ends_programs_that_err_is_not_taken),
+    TEST(a_number_of_workers_that_cannot_be_is_said_in_a_line),
+    TEST(a_search_that_is_set_to_anything_but_off_is_said_in_a_line),
     TEST(a_handler_of_the_programs_takes_the_place_of_the_librarys),
     TEST(a_child_answers_once_it_uses_the_library),
     TEST(nothing_answers_where_nothing_is_set))

@@ -162,11 +162,7 @@ extension StallLimit {
   static var ofEnvironment: Self {
     guard let text = getenv("INTURN_STALL"), text.pointee != 0 else { return .standard }
     if let setting = Self(text) { return setting }
-    let complaint: StaticString =
-      "inturn: INTURN_STALL: it is not a time such as 500ms or 2s, or off\n"
-    UnsafeRawPointer(complaint.utf8Start).withMemoryRebound(to: CChar.self, capacity: 1) {
-      inturn_system_write_error($0, UInt(complaint.utf8CodeUnitCount))
-    }
+    Report.write("inturn: INTURN_STALL: it is not a time such as 500ms or 2s, or off\n")
     return .standard
   }
 
