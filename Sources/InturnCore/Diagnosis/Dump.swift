@@ -195,7 +195,19 @@ package struct Dump {
     writer.write("\" [")
     writer.write(style)
     writer.write(", label=")
-    writer.writeQuoted(entry.label, forScript: false)
+    if entry.hasLabel {
+      writer.writeQuoted(entry.label, forScript: false)
+    } else {
+      writer.write("\"")
+      if entry.kind == .operation, let line = entry.site.line {
+        writer.writeEscaped(line.file, forScript: false)
+        writer.write(":")
+        writer.write(Int64(line.number))
+      } else {
+        writer.write(id)
+      }
+      writer.write("\"")
+    }
     writer.write(", xlabel=\"")
     writer.write(cause)
     writer.write("\"];\n")

@@ -61,6 +61,12 @@ struct DumpWriter {
   /// which knows few escapes.
   mutating func writeQuoted(_ text: UnsafePointer<CChar>, forScript: Bool = true) {
     put(UInt8(ascii: "\""))
+    writeEscaped(text, forScript: forScript)
+    put(UInt8(ascii: "\""))
+  }
+
+  /// What is between the quotes.
+  mutating func writeEscaped(_ text: UnsafePointer<CChar>, forScript: Bool) {
     var next = text
     while next.pointee != 0 {
       let byte = UInt8(bitPattern: next.pointee)
@@ -82,7 +88,6 @@ struct DumpWriter {
       }
       next += max(length, 1)
     }
-    put(UInt8(ascii: "\""))
   }
 
   mutating func writeQuoted(_ label: SnapshotEntry.Label, forScript: Bool = true) {

@@ -5,8 +5,7 @@
 #include "CInturnSystem.h"
 #include "picture.h"
 
-static void write_quoted(const char *text, bool is_for_script, FILE *file) {
-  putc('"', file);
+static void write_escaped(const char *text, bool is_for_script, FILE *file) {
   while (*text) {
     int length = inturn_system_character(text);
     bool is_control = inturn_system_is_control(text);
@@ -25,6 +24,11 @@ static void write_quoted(const char *text, bool is_for_script, FILE *file) {
     }
     text += length;
   }
+}
+
+static void write_quoted(const char *text, bool is_for_script, FILE *file) {
+  putc('"', file);
+  write_escaped(text, is_for_script, file);
   putc('"', file);
 }
 
@@ -171,9 +175,16 @@ static void write_json(const struct picture *picture, FILE *file) {
 
 static void write_node(const struct thing *thing, const char *style,
                        FILE *file) {
-  fprintf(file, "\"0x%" PRIx64 "\" [style=%s, label=", thing->id, style);
-  write_quoted(thing->label, false, file);
-  fprintf(file, ", xlabel=\"%s\"];\n", thing->cause ? thing->cause : "");
+  fprintf(file, "\"0x%" PRIx64 "\" [style=%s, label=\"", thing->id, style);
+  if (thing->label[0]) {
+    write_escaped(thing->label, false, file);
+  } else if (strcmp(thing->kind, "operation") == 0 && thing->file) {
+    write_escaped(thing->file, false, file);
+    fprintf(file, ":%u", thing->line);
+  } else {
+    fprintf(file, "0x%" PRIx64, thing->id);
+  }
+  fprintf(file, "\", xlabel=\"%s\"];\n", thing->cause ? thing->cause : "");
 }
 
 /// Points from what waits to what it waits for.
