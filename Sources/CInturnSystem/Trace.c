@@ -428,6 +428,11 @@ static int write_all(struct writer *w, struct run *runs) {
   inturn_trace_put(w, "{\"displayTimeUnit\":\"ns\",\"otherData\":{"
                       "\"producer\":\"Inturn\",\"lost\":");
   inturn_trace_put_number(w, w->trace->lost);
+  if (w->trace->complete != 0) {
+    inturn_trace_put(w, ",\"complete_from_us\":");
+    inturn_trace_put_microseconds(
+        w, inturn_trace_nanoseconds(w->trace, w->trace->complete));
+  }
   inturn_trace_put(w, "},\"traceEvents\":[");
   while (count > 0 && w->error == 0) {
     if (!inturn_trace_reserve(w))

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "CInturnSystem.h"
 #include "TraceItems.h"
 
 enum {
@@ -122,9 +123,13 @@ static size_t put(char *line, size_t used, const char *text) {
 static size_t put_quoted(char *line, size_t used, const char *label) {
   char text[NAME];
   snprintf(text, sizeof text, "%s", label);
-  for (char *byte = text; *byte != 0; byte++)
-    if ((unsigned char)*byte < ' ' || *byte == 0x7f)
-      *byte = ' ';
+  for (char *next = text; *next != 0;) {
+    int length = inturn_system_character(next);
+    length += length == 0;
+    if (inturn_system_is_control(next))
+      memset(next, ' ', (size_t)length);
+    next += length;
+  }
   used = put(line, used, " \"");
   used = put(line, used, text);
   return put(line, used, "\"");

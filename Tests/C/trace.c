@@ -202,7 +202,7 @@ static void a_report_has_the_last_steps(void) {
     CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
   CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
   hold(queue, "photo", &token);
-  inturn_operation_options options = labelled("last");
+  inturn_operation_options options = labelled("last\xc2\x9b");
   inturn_operation last;
   CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL, NULL,
                                      &last));
@@ -218,7 +218,7 @@ static void a_report_has_the_last_steps(void) {
   const char *line = steps + strlen(steps) - 2;
   while (line[-1] != '\n')
     line--;
-  CHECK(strstr(line, "enqueued \"last\" (") != NULL);
+  CHECK(strstr(line, "enqueued \"last  \" (") != NULL);
 
   /* A dump has those of all queues, a report of something stuck has its own. */
   char *text = dumped(INTURN_DUMP_TEXT), *json = dumped(INTURN_DUMP_JSON);

@@ -206,7 +206,8 @@ def test_what_is_lost_is_not_made_up(writer: Writer) -> None:
         ("saves", "operation", 7.0, 993.0, "unfinished"),
     ]
     assert arrows(events) == []
-    assert json.loads((writer.out / "lost.json").read_bytes())["otherData"]["lost"] == 3
+    about = json.loads((writer.out / "lost.json").read_bytes())["otherData"]
+    assert about == {"producer": "Inturn", "lost": 3, "complete_from_us": 5.0}
     with Trace(writer.out / "lost.json") as trace:
         trace.check()
 
