@@ -9,6 +9,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -350,6 +351,30 @@ for wait in (inturn.run_main, operation.wait, queue.drain):
             process.send_signal(signal.SIGINT)
             assert process.stdout.readline() == "interrupted\n"
         assert process.wait(LIMIT) == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the system has no signals")
+def test_a_trace_that_the_environment_asks_for_is_written_after_an_interrupt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INTURN_TRACE", str(tmp_path / "%p.json"))
+    # Only with a file does the interpreter raise the signal again.
+    (tmp_path / "program.py").write_text("""
+import inturn, signal
+queue = inturn.FIFOQueue("database")
+queue.enqueue(inturn.Token.finish).wait()
+signal.raise_signal(signal.SIGINT)
+""")
+    ended = subprocess.run(
+        [sys.executable, tmp_path / "program.py"],
+        env={**os.environ, "PYTHONPATH": str(SOURCES)},
+        capture_output=True,
+        timeout=LIMIT,
+        check=False,
+    )
+    assert ended.returncode == -signal.SIGINT, ended
+    [trace] = tmp_path.glob("*.json")
+    assert '"database"' in trace.read_text()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")

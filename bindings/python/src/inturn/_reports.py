@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import atexit
 import os
+import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
@@ -70,6 +72,21 @@ def _leave_reports() -> None:
     lib.inturn_report_set_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
 
 
+def _write_trace() -> None:
+    """Writes what INTURN_TRACE asks for where Ctrl-C ends the interpreter, which then raises the
+    signal again, so that the library's own exit handler is not called."""
+    path = os.environ.get("INTURN_TRACE")
+    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
+    if path and is_interrupted and ("%p" in path or os.getpid() == _loaded_by):
+        # Nothing is imported: what runs a string, as named tuples do, makes the interpreter forget
+        # that it was interrupted.
+        path = path.replace("%p", str(os.getpid()))
+        with suppress(Exception), open(path, "wb") as file:  # noqa: PTH123  # as pathlib is large
+            lib.inturn_trace_write(file.fileno())
+
+
+_loaded_by = os.getpid()
 _take_reports()
+atexit.register(_write_trace)
 atexit.register(_leave_reports)  # the library may report after the interpreter is gone
 os.register_at_fork(after_in_child=_take_reports)
