@@ -64,9 +64,12 @@ struct thing {
   // explain it.
   char *predicate;
   uint64_t keeper; // the operation that blocks a queue
+  size_t waiting;  // of a queue or a wait: one more than the index of the next
+                   // wait inside work of that queue, or 0
   bool is_timed;   // the message says for how long it has been running
   char *thread;    // on which thread it is in its call; NULL if on none
   bool is_hidden;  // it has ended, and only blocks others
+  bool is_leader;  // what an operation comes after is what it has joined
 };
 
 enum { NOT_IN_WORK = 1 };

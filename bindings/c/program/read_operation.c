@@ -187,6 +187,7 @@ static void add_leader(struct queue *queue, uint64_t id,
   thing->queue = queue->id;
   thing->operation = id;
   thing->other = name_of(reader, party.leader);
+  thing->is_leader = true;
 }
 
 /// The names that it holds or waits for.

@@ -52,9 +52,19 @@ static void make_places(struct picture *picture) {
   picture->places = calloc(picture->place_count, sizeof *picture->places);
   if (!picture->places)
     fail("out of memory");
-  for (size_t i = 0; i < picture->count; i++)
+  for (size_t i = 0; i < picture->count; i++) {
+    picture->things[i].waiting = 0;
     if (picture->things[i].id)
       *place_of(picture, picture->things[i].id) = i + 1;
+  }
+  for (size_t i = picture->count; i-- > 0;) {
+    struct thing *wait = &picture->things[i];
+    size_t queue = is(wait->kind, "wait") ? *place_of(picture, wait->other) : 0;
+    if (wait->other && queue > 0) {
+      wait->waiting = picture->things[queue - 1].waiting;
+      picture->things[queue - 1].waiting = i + 1;
+    }
+  }
 }
 
 const struct thing *find_thing(struct picture *picture, uint64_t id) {
@@ -70,18 +80,26 @@ const struct thing *find_thing(struct picture *picture, uint64_t id) {
   return is(thing->kind, "absent") ? NULL : thing;
 }
 
-/// What a pending operation comes after, or whose name it waits for. NULL if
-/// none of these is there any more.
+/// Of what a pending operation waits for, the first of a sort. NULL if none of
+/// these is there any more.
+static const struct thing *first_of(struct picture *picture,
+                                    const struct thing *operation,
+                                    const char *kind, bool is_leader) {
+  const struct thing *end = picture->things + picture->count, *found = NULL;
+  for (const struct thing *next = operation + 1;
+       !found && next < end && next->operation == operation->id; next++)
+    if (is(next->kind, kind) && next->is_leader == is_leader)
+      found = find_thing(picture, next->other);
+  return found;
+}
+
+/// What it has joined, or else whose name it waits for, or what it comes after.
 static const struct thing *earlier(struct picture *picture,
                                    const struct thing *operation) {
-  const struct thing *end = picture->things + picture->count;
-  for (const struct thing *next = operation + 1;
-       next < end && next->operation == operation->id; next++) {
-    const struct thing *found = find_thing(picture, next->other);
-    if (found)
-      return found;
-  }
-  return NULL;
+  const struct thing *found = first_of(picture, operation, "after", true);
+  if (!found)
+    found = first_of(picture, operation, "name", false);
+  return found ? found : first_of(picture, operation, "after", false);
 }
 
 /// A wait inside a running operation. NULL if there is none, or if it is not
@@ -90,10 +108,9 @@ static const struct thing *wait_inside(struct picture *picture,
                                        const struct thing *operation) {
   const struct thing *queue = find_thing(picture, operation->queue);
   bool is_called = is(operation->cause, "call");
-  for (size_t i = 0; queue && i < picture->count; i++) {
-    const struct thing *wait = &picture->things[i];
-    if (!is(wait->kind, "wait") || wait->other != queue->id)
-      continue;
+  for (size_t next = queue ? queue->waiting : 0; next > 0;) {
+    const struct thing *wait = &picture->things[next - 1];
+    next = wait->waiting;
     if (wait->id ? wait->address == operation->address ||
                        (is_called && wait->address == 0)
                  : queue->running == 1)
@@ -200,6 +217,7 @@ static const struct thing *keeper(struct picture *picture,
 }
 
 static const char *const ring = "they wait for each other";
+static const char *const nothing = "nothing keeps it";
 
 /// Follows the chain. Returns the last link's predicate; NULL if it only waits
 /// for others.
@@ -223,23 +241,23 @@ static const char *follow(struct picture *picture, struct chain *chain,
     } else if (predicate) {
     } else if (!link->queue) {
       next = find_thing(picture, link->keeper);
-      predicate = next ? NULL : "nothing keeps it";
+      predicate = next ? NULL : nothing;
     } else if (is(link->cause, "turn")) {
       const struct thing *queue = find_thing(picture, link->queue);
       if (queue && queue->keeper == link->id)
-        predicate = "nothing keeps it";
+        predicate = nothing;
       else if (queue && queue->predicate)
         next = queue;
       else
         next = queue ? keeper(picture, chain, queue) : NULL;
       if (!next)
-        predicate = "nothing keeps it";
+        predicate = nothing;
     } else {
       next = earlier(picture, link);
       if (!next && is(link->cause, "after") && link->batch)
         next = find_thing(picture, read_earlier(picture, link));
       const struct thing *queue = find_thing(picture, link->queue);
-      if (!next && is(link->cause, "after")) {
+      if (!next && is(link->cause, "after") && link->batch) {
         if (queue && queue->predicate)
           next = queue;
         else
@@ -265,7 +283,7 @@ static void write_predicate(struct picture *picture, const struct thing *last,
   write_text(thread, file);
   if (is_timed || *thread)
     fputs(", ", file);
-  write_text(predicate ? predicate : "it waits for others", file);
+  write_text(predicate ? predicate : nothing, file);
   putc('.', file);
 }
 
