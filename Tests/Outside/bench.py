@@ -56,7 +56,9 @@ class Bench:
         return self.started([str(self.several), what], **environment)
 
     @contextlib.contextmanager
-    def started(self, command: list[str], **environment: str) -> Iterator[subprocess.Popen[str]]:
+    def started(
+        self, command: list[str], stderr: int | None = None, **environment: str
+    ) -> Iterator[subprocess.Popen[str]]:
         settings = {**os.environ, "INTURN_STALL": "off", **environment}
         with (
             tempfile.TemporaryDirectory() as folder,
@@ -66,6 +68,7 @@ class Bench:
                 cwd=folder,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
+                stderr=stderr,
                 text=True,
             ) as it,
         ):
@@ -87,13 +90,13 @@ class Bench:
         )
         return ended.returncode, ended.stdout, ended.stderr
 
-    def ask(self, *words: object, may_read: bool = True) -> tuple[int, str, str]:
+    def ask(self, *words: object, may_read: bool = True, **more: str) -> tuple[int, str, str]:
         """Runs the program; if `may_read` is false, the system refuses to let it read memory."""
-        settings = {} if may_read else {"LD_PRELOAD": str(self.refuse)}
+        settings = more if may_read else {"LD_PRELOAD": str(self.refuse), **more}
         return self.run(self.program, *words, **settings)
 
-    def answer(self, *words: object, may_read: bool = True) -> str:
-        status, said, complaint = self.ask(*words, may_read=may_read)
+    def answer(self, *words: object, may_read: bool = True, **more: str) -> str:
+        status, said, complaint = self.ask(*words, may_read=may_read, **more)
         assert (status, complaint) == (0, ""), (status, complaint)
         return said
 
@@ -111,8 +114,8 @@ class Bench:
         assert (status, complaint) == (0, ""), (settings, status, complaint)
         return said
 
-    def refusal(self, *words: object, may_read: bool = True) -> str:
-        status, said, complaint = self.ask(*words, may_read=may_read)
+    def refusal(self, *words: object, may_read: bool = True, **more: str) -> str:
+        status, said, complaint = self.ask(*words, may_read=may_read, **more)
         assert (status, said) == (1, ""), (status, said)
         assert re.fullmatch("inturn: .*\n", complaint), complaint
         return complaint.removeprefix("inturn: ").strip()

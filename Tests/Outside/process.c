@@ -12,6 +12,7 @@
  *     process edges    batches whose operations come after each other
  *     process ends     ends that are not told, or whose callbacks block
  *     process destroyed  a queue that is destroyed while its work goes on
+ *     process joined, labels, numerous, following  see process.h
  *     process busy     two queues that never stand still
  *     process fork     forks; the child, whose number it prints, has a queue
  *     process odd      texts that a terminal or JSON could not have as they are
@@ -473,6 +474,10 @@ static const struct {
              {"edges", wait_for_edges},
              {"ends", wait_at_ends},
              {"destroyed", wait_in_destroyed_queue},
+             {"joined", join_one_of_two},
+             {"labels", make_odd_labels},
+             {"numerous", run_in_great_number},
+             {"following", follow_each_other},
              {"busy", hurry},
              {"fork", split},
              {"odd", say_oddly},

@@ -28,6 +28,13 @@ void add_plain(inturn_queue queue, inturn_work_fn work, int count);
 void wait_in_work(void);
 void wait_for_what_comes_later(void);
 
+/* One that has joined another; labels that a dump cuts or changes; many that
+   run; and some that come after one another, for ever. */
+void join_one_of_two(void);
+void make_odd_labels(void);
+void run_in_great_number(void);
+void follow_each_other(void);
+
 /* See process_stalls.c. */
 void wait_for_drainers(void);
 void wait_for_edges(void);

@@ -1,5 +1,6 @@
 /*
- * process_waits.c - threads and a task that wait inside work: `process waits`.
+ * process_waits.c - threads and a task that wait inside work: `process waits`;
+ * and operations that wait for others.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,6 +8,8 @@
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 
 static inturn_operation awaited;
 static inturn_queue of_awaited;
@@ -81,4 +84,70 @@ void wait_for_what_comes_later(void) {
   awaited = add_named(queue, "third", keep);
   atomic_store(&is_enqueued, true);
   await_calls(2);
+}
+
+static inturn_operation add(inturn_queue queue, const char *label,
+                            const char *key, inturn_operation after) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_operation operation;
+  options.label = label;
+  options.key = key;
+  options.join = key != NULL;
+  options.after = &after;
+  options.after_count = after.bits != 0;
+  check(
+      inturn_queue_enqueue_with(queue, &options, keep, NULL, NULL, &operation));
+  return operation;
+}
+
+void join_one_of_two(void) {
+  inturn_operation none = {0};
+  inturn_queue queue = make_named(INTURN_QUEUE_CONCURRENT, "joined");
+  add(queue, "leader", "key", none);
+  add(queue, "joiner", "key", add(queue, "other", NULL, none));
+  await_calls(2);
+}
+
+void make_odd_labels(void) {
+  char longest[81];
+  memset(longest, 'x', sizeof longest - 1);
+  longest[sizeof longest - 1] = '\0';
+  add_named(make_named(INTURN_QUEUE_FIFO, longest), "in the long one", keep);
+  add_named(make_named(INTURN_QUEUE_FIFO, "two\nlines"), "in those", keep);
+  add_named(make_named(INTURN_QUEUE_FIFO, "0x12345"), "in the number", keep);
+  add_named(make_named(INTURN_QUEUE_FIFO, NULL), NULL, keep);
+  await_calls(4);
+}
+
+void run_in_great_number(void) {
+  enum { COUNT = 40000 };
+  inturn_queue queue = make_named(INTURN_QUEUE_CONCURRENT, "runs");
+  check(inturn_queue_set_max_concurrent(queue, COUNT));
+  for (int left = COUNT; left > 0; left--)
+    add_named(queue, "one of many", keep);
+  await_calls(COUNT);
+}
+
+static void finish(void *context, inturn_token token) {
+  (void)context;
+  check(inturn_token_finish(token));
+}
+
+void follow_each_other(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_queue queues[] = {make_named(INTURN_QUEUE_FIFO, "first"),
+                           make_named(INTURN_QUEUE_FIFO, "second")};
+  puts("ready");
+  fflush(stdout);
+  for (int round = 0;; round = !round) {
+    inturn_operation first, second;
+    check(inturn_queue_enqueue(queues[round], finish, NULL, NULL, &first));
+    options.after = &first;
+    options.after_count = 1;
+    check(inturn_queue_enqueue_with(queues[!round], &options, finish, NULL,
+                                    NULL, &second));
+    check(inturn_operation_wait(second, -1, NULL));
+    check(inturn_operation_release(first));
+    check(inturn_operation_release(second));
+  }
 }

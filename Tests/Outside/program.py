@@ -17,12 +17,14 @@ import re
 import select
 import signal
 import sys
+import tempfile
 import termios
 import time
 import traceback
 import unicodedata
 from pathlib import Path
 
+import asking
 import debugger
 import holders
 import pyte
@@ -216,6 +218,21 @@ def test_top_fits_into_each_terminal(bench: Bench) -> None:
             assert screen.end_status() == 0
 
 
+def test_top_shows_what_is_selected_and_how_many_more_there_are(bench: Bench) -> None:
+    with bench.process() as it:
+        screen = Screen([str(bench.program), "top", str(it.pid), "0.05"], 4)
+        screen.read_until("OPERATION\r\n")
+        os.write(screen.end, b"n")
+        for name in ("disk", "idle", "network"):
+            os.write(screen.end, b"j")
+            screen.read_until(f"\033\\[7m{name} ")
+            shown = screen.settled()
+            assert shown[1].startswith("QUEUE (2 more) "), shown
+            assert shown[2].startswith(f"{name} "), shown
+        os.write(screen.end, b"q")
+        assert screen.end_status() == 0
+
+
 def test_top_counts_columns_and_not_characters(bench: Bench) -> None:
     wide, accented = "\u6f22", "e\u0301"
     with bench.of_sort("wide") as it:
@@ -322,6 +339,51 @@ def test_it_says_why_a_process_does_not_answer(bench: Bench) -> None:
     assert said == f"process {os.getpid()} has not loaded libinturn"
 
 
+def test_where_its_environment_cannot_be_read_the_programs_says_where_it_listens(
+    bench: Bench,
+) -> None:
+    refused = {"may_read": False, "REFUSE_FILES": "1"}
+    with tempfile.TemporaryDirectory() as folder:
+        socket = f"{folder}/%p"
+        with bench.process(INTURN_SOCKET=socket) as it:
+            said = bench.answer("why", it.pid, "save", **refused, INTURN_SOCKET=socket)
+            assert said.startswith('"save" ')
+            said = bench.refusal("dump", it.pid, **refused, INTURN_SOCKET="nowhere")
+            assert said == f"process {it.pid} does not listen at nowhere: No such file or directory"
+            said = bench.refusal("dump", it.pid, **refused, INTURN_SOCKET="")
+            assert said == (
+                f"process {it.pid} belongs to another user: run this as that user or as root"
+            )
+
+
+def test_a_process_that_has_ended_and_is_not_waited_for_is_said_to_have_ended(
+    bench: Bench,
+) -> None:
+    with bench.process() as it:
+        it.kill()
+        os.waitid(os.P_PID, it.pid, os.WEXITED | os.WNOWAIT)
+        for command in ("dump", "why", "top", "holders"):
+            said = bench.refusal(command, it.pid)
+            assert said == f"process {it.pid} has ended; its parent has not waited for it"
+
+
+def test_it_answers_while_nobody_reads_its_standard_error(bench: Bench) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(writer, b"x" * 65536)
+    os.set_blocking(writer, True)
+    settings = {"INTURN_SOCKET": "socket", "INTURN_DUMP": "SIGUSR2"}
+    with bench.started([str(bench.stuck)], stderr=writer, **settings) as it:
+        it.send_signal(signal.SIGUSR2)
+        # The first may come before the signal has arrived.
+        for _ in range(3):
+            assert '"network"' in bench.answer("dump", it.pid, may_read=False)
+    os.close(reader)
+    os.close(writer)
+
+
 def test_it_says_who_listens_in_the_place_of_a_process(bench: Bench) -> None:
     with (
         bench.process(INTURN_SOCKET="socket") as it,
@@ -355,7 +417,7 @@ def main() -> int:
     out.mkdir(parents=True, exist_ok=True)
     bench = Bench(options.prefix.resolve(), out)
     passed = failed = 0
-    parts = (globals(), vars(reading), vars(holders), vars(debugger))
+    parts = (globals(), vars(reading), vars(asking), vars(holders), vars(debugger))
     tests = {name: test for part in parts for name, test in part.items() if "test_" in name[:5]}
     for name, test in tests.items():
         print("begin", name, flush=True)

@@ -5,7 +5,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "CInturnSystem.h"
 #include "program.h"
+
+/// How many bytes a dump has of a label.
+enum { MOST_OF_LABEL = 63 };
 
 static void copy_part(const char *text, size_t length, char *copy,
                       size_t room) {
@@ -101,6 +105,30 @@ bool has_word(const struct entry *entry, const char *word) {
     if (strcspn(next, " ") == length && strncmp(next, word, length) == 0)
       return true;
   return false;
+}
+
+static bool is_blank(const char *text) {
+  return *text == ' ' || inturn_system_is_control(text);
+}
+
+static size_t length_of(const char *text) {
+  int length = inturn_system_character(text);
+  return length ? (size_t)length : 1;
+}
+
+bool is_label(const char *text, const char *label) {
+  size_t used = 0;
+  while (*text && *label) {
+    size_t length = length_of(text), other = length_of(label);
+    if (is_blank(text) != is_blank(label) ||
+        (!is_blank(text) && strncmp(text, label, length) != 0))
+      return false;
+    used += length;
+    text += length;
+    label += other;
+  }
+  // No more of it has room in a dump.
+  return !*label && (!*text || used + length_of(text) > MOST_OF_LABEL);
 }
 
 void copy_text(const char *text, char *copy, size_t room) {

@@ -190,12 +190,12 @@ static void search_memory(struct search *search, const char *maps) {
 
 static bool is_meant(struct picture *picture, const struct thing *thing,
                      const char *what) {
-  if (!what || strcmp(thing->label, what) == 0)
+  if (!what || is_label(what, thing->label))
     return true;
-  if (is_id(what))
-    return thing->id == strtoull(what, NULL, 16);
+  if (is_id(what) && thing->id == strtoull(what, NULL, 16))
+    return true;
   const struct thing *queue = find_thing(picture, thing->queue);
-  return queue && strcmp(queue->label, what) == 0;
+  return queue && is_label(what, queue->label);
 }
 
 /// Takes the operations that are meant and wait for their tokens. Fails if
@@ -212,7 +212,7 @@ static void take_wanted(struct search *search, const char *what) {
     if ((!is_operation && strcmp(thing->kind, "queue") != 0) ||
         thing->is_hidden || !is_meant(picture, thing, what))
       continue;
-    is_there |= is_operation || !is_by_id;
+    is_there = is_there || is_operation || is_label(what, thing->label);
     if (is_operation && thing->token && thing->cause &&
         strcmp(thing->cause, "token") == 0)
       search->wanted[search->count++] =
@@ -275,7 +275,7 @@ int show_holders(pid_t process, const char *what) {
   struct search search = {0};
   // All running operations are read; of the others, only a label needs all.
   if (!what)
-    read_first_ones();
+    read_first_ones(true);
   search.picture = read_process(process, &search.memory);
   take_wanted(&search, what);
   if (search.count > 0)

@@ -90,11 +90,10 @@ bool is_id(const char *text) {
 /// For each queue, the first pending operation that has an id, or else the
 /// queue itself if anything is pending, or else the first running operation, or
 /// else the queue again; with a label, all operations that have it or whose
-/// queue has it.
-static int write_whys(pid_t process, const char *label) {
+/// queue has it. False if none has.
+static bool write_whys(pid_t process, const char *label) {
   char fault[256];
-  if (!label)
-    read_first_ones();
+  read_first_ones(!label);
   char *dump = answer_to(process, "dump text", fault);
   if (!dump)
     fail("%s", fault);
@@ -113,12 +112,12 @@ static int write_whys(pid_t process, const char *label) {
       is_decided = false;
       if (!is_there)
         break;
-      is_of_label = label && strcmp(entry.label, label) == 0;
+      is_of_label = label && is_label(label, entry.label);
       has_found |= is_of_label;
       if (is_of_label || !label)
         is_decided = ask_about(&entry, id);
     } else if (strcmp(entry.kind, "operation") == 0 && entry.id[0]) {
-      bool is_named = label && strcmp(entry.label, label) == 0;
+      bool is_named = label && is_label(label, entry.label);
       has_found |= is_named;
       if (is_named || is_of_label) {
         id[0] = '\0'; // its operations say why
@@ -131,20 +130,21 @@ static int write_whys(pid_t process, const char *label) {
   }
   free(dump);
   if (label && !has_found)
-    fail("no queue and no operation has the label %s", label);
+    return false;
   if (told == 0)
     puts(label ? "nothing of that label is pending or running"
                : "nothing is pending or running");
-  return 0;
+  return true;
 }
 
 static int write_why_of(pid_t process, const char *what) {
-  if (!what || !is_id(what))
-    return write_whys(process, what);
-  char fault[256];
-  read_first_ones();
-  if (!write_why(process, what, fault))
-    fail("%s", fault);
+  char fault[256] = "no queue and no operation has the label ";
+  bool may_be_id = what && is_id(what);
+  read_first_ones(true);
+  if (may_be_id && write_why(process, what, fault))
+    return 0;
+  if (!write_whys(process, what))
+    fail("%s%s", fault, may_be_id ? "" : what);
   return 0;
 }
 

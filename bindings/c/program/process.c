@@ -140,28 +140,29 @@ void name_process(pid_t process, char *name, size_t room) {
 
 // Asking
 
+/// The rest of the line of its status that begins so. Empty if there is none.
+static void read_status(pid_t process, const char *begin, char rest[128]) {
+  char *status = read_file(process, "status", NULL);
+  const char *line = status ? strstr(status, begin) : NULL;
+  line = line ? line + strlen(begin) : "";
+  snprintf(rest, 128, "%.*s", (int)strcspn(line, "\n"), line);
+  free(status);
+}
+
 /// The process's number in its own namespace.
 static long own_number(pid_t process) {
-  long number = process;
-  char *status = read_file(process, "status", NULL);
-  const char *line = status ? strstr(status, "\nNSpid:") : NULL;
-  if (line) {
-    line += strlen("\nNSpid:");
-    const char *last = line + strcspn(line, "\n");
-    while (last > line && isdigit((unsigned char)last[-1]))
-      last--;
-    number = strtol(last, NULL, 10);
-  }
-  free(status);
-  return number;
+  char numbers[128];
+  read_status(process, "\nNSpid:", numbers);
+  const char *last = strrchr(numbers, '\t');
+  return last ? strtol(last, NULL, 10) : process;
 }
 
 /// The path of its socket, as the process sees it. False if it has none.
-/// `environment` is NULL if it cannot be read: `errno` says why.
+/// `environment` is NULL if it cannot be read: then this program's says it.
 static bool find_socket(pid_t process, const char *environment, size_t length,
                         char *path, size_t room) {
   static const char name[] = "INTURN_SOCKET=";
-  const char *value = NULL;
+  const char *value = environment ? NULL : getenv("INTURN_SOCKET");
   for (const char *next = environment; next < environment + length;
        next += strlen(next) + 1)
     if (!value && strncmp(next, name, strlen(name)) == 0)
@@ -220,29 +221,25 @@ int list_processes(void) {
   return 0;
 }
 
-/// Whether the system has stopped it, for example by SIGSTOP or a debugger.
-static bool is_stopped(pid_t process) {
-  char *status = read_file(process, "status", NULL);
-  const char *line = status ? strstr(status, "\nState:\t") : NULL;
-  bool is = line && (line[8] == 'T' || line[8] == 't');
-  free(status);
-  return is;
-}
-
-/// A stopped process does not answer, and the caller would wait in vain.
+/// A process that the system has stopped, for example by SIGSTOP or a debugger,
+/// does not answer, and the caller would wait in vain.
 static void fail_if_stopped(pid_t process) {
-  if (is_stopped(process))
+  char state[128];
+  read_status(process, "\nState:\t", state);
+  if (state[0] == 'T' || state[0] == 't')
     fail("process %d is stopped, so it does not answer", (int)process);
 }
 
-/// Connects to a path in the process's own file system. -1 on failure: `errno`
-/// says why.
-static int connect_to(pid_t process, const char *path) {
+/// Connects to a path in the process's own file system, or in this program's.
+/// -1 on failure: `errno` says why.
+static int connect_to(pid_t process, const char *path, bool is_own) {
   struct sockaddr_un address = {.sun_family = AF_UNIX};
   char folder[64];
   bool is_absolute = path[0] == '/';
   snprintf(folder, sizeof folder, "/proc/%d/%s", (int)process,
            is_absolute ? "root" : "cwd");
+  if (is_own)
+    strcpy(folder, is_absolute ? "/" : ".");
   path += strspn(path, "/");
   if (strlen(path) >= sizeof address.sun_path) {
     errno = ENAMETOOLONG;
@@ -270,18 +267,28 @@ static int connect_to(pid_t process, const char *path) {
   return connection;
 }
 
-/// Fails if the process is gone, or has not loaded the library.
-static void fail_without_library(pid_t process) {
+void fail_without_library(pid_t process) {
   int number = (int)process;
   char *maps = read_living(process, "maps", NULL);
   if (!maps && errno == ENOENT)
     fail("there is no process %d", number);
+  char path[256], state[128], user[128];
+  int error = errno;
+  read_status(process, "\nUid:\t", user);
+  if (!maps && geteuid() != 0 && strtoul(user, NULL, 10) != geteuid())
+    fail("process %d belongs to another user: run this as that user or as root",
+         number);
   if (!maps)
-    fail("process %d cannot be looked into: %s", number, strerror(errno));
-  char path[256];
+    fail("process %d cannot be looked into: %s. If it has a socket, "
+         "INTURN_SOCKET=PATH in the environment of this program says where",
+         number, strerror(error));
   const char *rest = maps;
-  if (!find_library(&rest, path, sizeof path) &&
-      !has_threads_of_library(process))
+  bool has_library =
+      find_library(&rest, path, sizeof path) || has_threads_of_library(process);
+  read_status(process, "\nState:\t", state);
+  if (!has_library && state[0] == 'Z')
+    fail("process %d has ended; its parent has not waited for it", number);
+  if (!has_library)
     fail("process %d has not loaded libinturn", number);
   free(maps);
 }
@@ -292,16 +299,19 @@ static void fail_without_library(pid_t process) {
 static int ask(pid_t process, const char *request, const char *fault) {
   int number = (int)process;
   size_t length;
-  fail_without_library(process);
-  char *environment = read_living(process, "environ", &length);
-  if (!environment)
-    fail("process %d cannot be looked into: %s", number, strerror(errno));
   char path[256];
-  if (!find_socket(process, environment, length, path, sizeof path))
+  char *environment = read_living(process, "environ", &length);
+  bool is_own = !environment && errno == EACCES;
+  bool has_socket =
+      (environment || is_own) &&
+      find_socket(process, environment, length, path, sizeof path);
+  if (!is_own || !has_socket)
+    fail_without_library(process);
+  if (!has_socket)
     fail("process %d cannot be read: %s", number, fault);
   free(environment);
   fail_if_stopped(process);
-  int connection = connect_to(process, path);
+  int connection = connect_to(process, path, is_own);
   if (connection < 0)
     fail("process %d does not listen at %s: %s", number, path, strerror(errno));
   struct ucred peer;
@@ -336,9 +346,8 @@ static size_t read_answer(pid_t process, int descriptor, char *bytes,
   return (size_t)got;
 }
 
-/// The whole answer. NULL if the process refuses: `why` is what it has said.
-static char *answer_by_socket(pid_t process, const char *request,
-                              const char *fault, char why[256]) {
+char *answer_by_socket(pid_t process, const char *request, const char *fault,
+                       char why[256]) {
   static const char error[] = "error: ";
   int connection = ask(process, request, fault);
   size_t length = 0, room = 65536, got;
@@ -359,138 +368,4 @@ static char *answer_by_socket(pid_t process, const char *request,
            text + strlen(error));
   free(text);
   return NULL;
-}
-
-// Reading
-
-static struct memory memory = {.requests = -1, .answers = -1};
-
-/// The address of the mark, and whether a debugger has found it.
-static uint64_t mark;
-static bool has_debugger;
-
-/// Which copy of the library is read, of those in a process. 0: the first, and
-/// it is said that there are others.
-static unsigned copy;
-
-void read_copy(unsigned number) { copy = number; }
-
-static void choose_copy(pid_t process, unsigned copies) {
-  int number = (int)process;
-  if (copy > 1 && copy > copies)
-    fail("process %d uses %u %s of the library", number, copies,
-         copies == 1 ? "copy" : "copies");
-  if (copy == 0 && copies > 1)
-    fprintf(stderr,
-            "inturn: process %d uses %u copies of the library; this is of the "
-            "first: %d.2 is the second\n",
-            number, copies, number);
-  copy = copy ? copy : 1;
-}
-
-/// The last picture.
-static struct picture picture;
-static bool has_picture;
-
-void read_first_ones(void) { picture.most = 1000; }
-
-pid_t use_debugger(const char *how) {
-  char kind[8];
-  if (sscanf(how, "%d,%d,%" SCNx64 ",%7s", &memory.answers, &memory.requests,
-             &mark, kind) != 4)
-    fail("@%s is not how a debugger calls this", how);
-  has_debugger = true;
-  has_no_now = strcmp(kind, "core") == 0;
-  return 0;
-}
-
-/// Reads the whole engine. False if it cannot be read: `fault` says why.
-static bool take_picture(pid_t process, char fault[256]) {
-  memory.process = memory.thread = process;
-  unsigned copies = 1;
-  enum finding finding =
-      has_debugger ? FOUND
-                   : find_mark(&memory, copy ? copy : 1, &mark, &copies);
-  if (finding != FORBIDDEN)
-    choose_copy(process, copies);
-  if (finding == FORBIDDEN)
-    snprintf(
-        fault, 256,
-        "the system forbids it (%s). Its user and root may, who may also "
-        "set kernel.yama.ptrace_scope to 0 for all; and it answers by "
-        "itself when INTURN_SOCKET=PATH is in its environment as it starts",
-        strerror(errno));
-  else if (finding == NO_LIBRARY)
-    snprintf(fault, 256, "its library is too old for that");
-  if (finding != FOUND)
-    return false;
-  free_picture(&picture);
-  picture.now_ns = now_ns();
-  has_picture = read_picture(&memory, mark, &picture, fault);
-  return has_picture;
-}
-
-struct picture *read_process(pid_t process, struct memory **out_memory) {
-  char fault[256];
-  if (!take_picture(process, fault)) {
-    fail_without_library(process);
-    fail("process %d cannot be read: %s", (int)process, fault);
-  }
-  *out_memory = &memory;
-  return &picture;
-}
-
-/// Whether what was written of the picture misses an operation, which is there
-/// now.
-static bool takes_missing(void) {
-  uint64_t id = picture.missing;
-  picture.missing = 0;
-  if (picture.most == 0 || !is_of_operation(id))
-    return false;
-  read_operation(&picture, id);
-  return true;
-}
-
-/// Answers a request from the last picture.
-static char *answer_of_picture(const char *request, char why[256]) {
-  char *text;
-  size_t length;
-  bool has;
-  do {
-    text = NULL;
-    FILE *file = open_memstream(&text, &length);
-    if (!file)
-      fail("out of memory");
-    if (strncmp(request, "dump ", 5) == 0) {
-      has = write_picture(&picture, request + 5, file);
-      snprintf(why, 256, "a dump is text, json, dot or html");
-    } else {
-      uint64_t id = strtoull(request + 4, NULL, 16);
-      has = write_reason(&picture, id, file);
-      snprintf(why, 256, "%s",
-               is_of_operation(id) || !find_thing(&picture, id)
-                   ? "there is no such operation"
-                   : "nothing is pending or running");
-    }
-    if (fclose(file) != 0)
-      fail("out of memory");
-    if (!takes_missing())
-      break;
-    free(text);
-  } while (true);
-  if (has)
-    return text;
-  free(text);
-  return NULL;
-}
-
-char *answer_to(pid_t process, const char *request, char why[256]) {
-  char fault[256];
-  // Questions about operations are answered from the last picture.
-  bool is_dump = strncmp(request, "dump ", 5) == 0;
-  if ((has_picture && !is_dump) || take_picture(process, fault))
-    return answer_of_picture(request, why);
-  if (has_debugger)
-    fail("%s", fault);
-  return answer_by_socket(process, request, fault, why);
 }

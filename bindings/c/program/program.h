@@ -44,8 +44,16 @@ pid_t use_debugger(const char *how);
 void read_copy(unsigned number);
 
 /// From now on, only the first ones are read of each list of pending
-/// operations, and of the others those that an answer is about.
-void read_first_ones(void);
+/// operations, and of the others those that an answer is about; or again all.
+void read_first_ones(bool only_these);
+
+/// Fails if the process is gone, or has not loaded the library.
+void fail_without_library(pid_t process);
+
+/// What the process itself answers. NULL if it refuses: `why` is what it has
+/// said. Fails if it does not answer; `fault` is why it cannot be read either.
+char *answer_by_socket(pid_t process, const char *request, const char *fault,
+                       char why[256]);
 
 /// The whole answer to a request, such as "dump text", for the caller to free:
 /// from the process's memory, or by its socket if the memory cannot be read.
@@ -87,6 +95,10 @@ extern bool has_no_now;
 
 /// A time such as "12 ms" or "3.5 s".
 void write_time(int64_t nanoseconds, char *text, size_t room);
+
+/// Whether a text is this label: as it was given, or as it is shown, which is
+/// cut and has spaces for control characters.
+bool is_label(const char *text, const char *label);
 
 /// Writes a text without control characters.
 void write_text(const char *text, FILE *file);

@@ -140,6 +140,14 @@ static int by_key(const void *left, const void *right) {
 /// The id of the selected queue; empty until one is selected.
 static char selected[24];
 
+/// The number of rows if it is none of them.
+static size_t place_of_selected(const struct table *table) {
+  size_t place = 0;
+  while (place < table->count && strcmp(table->rows[place].id, selected) != 0)
+    place++;
+  return place;
+}
+
 static void write_table(pid_t process, struct table *table, size_t width,
                         size_t height) {
   char line[1024], name[64], about[96] = "";
@@ -150,6 +158,10 @@ static void write_table(pid_t process, struct table *table, size_t width,
   }
   if (table->count > 0)
     qsort(table->rows, table->count, sizeof *table->rows, by_key);
+  // The cursor is in the last line, and what is selected stays in sight.
+  size_t rows = height == 0 ? table->count : height > 3 ? height - 3 : 0;
+  size_t begin = place_of_selected(table);
+  begin = begin < table->count && begin >= rows ? begin + 1 - rows : 0;
   if (process) {
     name_process(process, name, sizeof name);
     snprintf(about, sizeof about, "%s, process %d: ", name, (int)process);
@@ -158,18 +170,18 @@ static void write_table(pid_t process, struct table *table, size_t width,
            about, table->count, (unsigned long long)pending,
            (unsigned long long)running,
            width ? "   keys: p r e o n, arrows, enter, q" : "");
-  // The cursor is in the last line.
   if (height != 1)
     write_line(line, width);
-  snprintf(line, sizeof line, "%-20s %7s %7s %7s %7s  %-9s %s", "QUEUE",
+  char queues[32] = "QUEUE";
+  if (table->count > rows)
+    snprintf(queues, sizeof queues, "QUEUE (%zu more)", table->count - rows);
+  snprintf(line, sizeof line, "%-20s %7s %7s %7s %7s  %-9s %s", queues,
            "PENDING", "RUNNING", "ENDS/S", "OLDEST", "WHY",
            "RUNNING OPERATION");
   if (height == 0 || height > 2)
     write_line(line, width);
-  for (size_t i = 0; i < table->count; i++) {
+  for (size_t i = begin; i < table->count && i < begin + rows; i++) {
     const struct row *row = &table->rows[i];
-    if (height && i + 3 >= height)
-      break;
     char oldest[24] = "-", rate[24] = "-";
     if (row->oldest_ns > 0)
       write_time(row->oldest_ns, oldest, sizeof oldest);
@@ -261,9 +273,7 @@ static char next_key(double seconds) {
 
 /// Selects the next queue of the table, or the one before; at first, the first.
 static void select_next(const struct table *table, bool is_down) {
-  size_t place = 0;
-  while (place < table->count && strcmp(table->rows[place].id, selected) != 0)
-    place++;
+  size_t place = place_of_selected(table);
   if (place == table->count)
     place = 0;
   else if (is_down)
@@ -275,7 +285,7 @@ static void select_next(const struct table *table, bool is_down) {
 }
 
 int show_top(pid_t process, double interval) {
-  read_first_ones();
+  read_first_ones(true);
   struct table table = take_table(process);
   if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
     write_table(process, &table, 0, 0);
