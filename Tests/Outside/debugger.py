@@ -44,6 +44,14 @@ def test_gdb_says_what_queues_do_and_what_keeps_them(bench: Bench) -> None:
         assert read == queues(gdb(bench, live, "inturn dump"))
 
 
+def test_gdb_says_how_its_commands_are_called(bench: Bench) -> None:
+    said = gdb(bench, [], "inturn why a b", "inturn queues 1")
+    assert said.endswith(
+        "inturn: that is too much: What keeps an operation from ending: inturn why [ID | LABEL]\n"
+        "inturn: that is too much: A table of the queues: inturn queues\n"
+    ), said
+
+
 def test_gdb_reads_a_core_file(bench: Bench) -> None:
     with tempfile.TemporaryDirectory() as folder, bench.of_sort("still") as it:
         core = Path(folder) / "core"

@@ -106,14 +106,18 @@ def ask(*words: str) -> None:
 class Command(gdb.Command):
     """One of the commands, under the program's name for it."""
 
-    def __init__(self, name: str, word: str, about: str) -> None:
+    def __init__(self, name: str, word: str, about: str, most: int = 1) -> None:
         self.__doc__ = about
         self.word = word
+        self.most = most
         super().__init__(f"inturn {name}", gdb.COMMAND_STATUS)
 
     def invoke(self, argument: str, from_tty: bool) -> None:
         self.dont_repeat()
-        ask(self.word, *gdb.string_to_argv(argument))
+        words = gdb.string_to_argv(argument)
+        if len(words) > self.most:
+            raise gdb.GdbError(f"inturn: that is too much: {self.__doc__}")
+        ask(self.word, *words)
 
 
 class Prefix(gdb.Command):
@@ -124,6 +128,6 @@ class Prefix(gdb.Command):
 
 
 Prefix()
-Command("queues", "top", "A table of the queues.")
+Command("queues", "top", "A table of the queues: inturn queues", most=0)
 Command("dump", "dump", "All there is, as text, json, dot or html: inturn dump [FORMAT]")
 Command("why", "why", "What keeps an operation from ending: inturn why [ID | LABEL]")
