@@ -57,7 +57,7 @@ class Bench:
 
     @contextlib.contextmanager
     def started(
-        self, command: list[str], stderr: int | None = None, **environment: str
+        self, command: list[str], stderr: int | None = None, /, **environment: str
     ) -> Iterator[subprocess.Popen[str]]:
         settings = {**os.environ, "INTURN_STALL": "off", **environment}
         with (

@@ -342,15 +342,17 @@ def test_it_says_why_a_process_does_not_answer(bench: Bench) -> None:
 def test_where_its_environment_cannot_be_read_the_programs_says_where_it_listens(
     bench: Bench,
 ) -> None:
-    refused = {"may_read": False, "REFUSE_FILES": "1"}
+    def settings(path: str) -> dict[str, str]:
+        return {"REFUSE_FILES": "1", "INTURN_SOCKET": path}
+
     with tempfile.TemporaryDirectory() as folder:
         socket = f"{folder}/%p"
         with bench.process(INTURN_SOCKET=socket) as it:
-            said = bench.answer("why", it.pid, "save", **refused, INTURN_SOCKET=socket)
+            said = bench.answer("why", it.pid, "save", may_read=False, **settings(socket))
             assert said.startswith('"save" ')
-            said = bench.refusal("dump", it.pid, **refused, INTURN_SOCKET="nowhere")
+            said = bench.refusal("dump", it.pid, may_read=False, **settings("nowhere"))
             assert said == f"process {it.pid} does not listen at nowhere: No such file or directory"
-            said = bench.refusal("dump", it.pid, **refused, INTURN_SOCKET="")
+            said = bench.refusal("dump", it.pid, may_read=False, **settings(""))
             assert said == (
                 f"process {it.pid} belongs to another user: run this as that user or as root"
             )
@@ -375,7 +377,7 @@ def test_it_answers_while_nobody_reads_its_standard_error(bench: Bench) -> None:
             os.write(writer, b"x" * 65536)
     os.set_blocking(writer, True)
     settings = {"INTURN_SOCKET": "socket", "INTURN_DUMP": "SIGUSR2"}
-    with bench.started([str(bench.stuck)], stderr=writer, **settings) as it:
+    with bench.started([str(bench.stuck)], writer, **settings) as it:
         it.send_signal(signal.SIGUSR2)
         # The first may come before the signal has arrived.
         for _ in range(3):
