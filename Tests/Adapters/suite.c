@@ -375,10 +375,10 @@ void a_detached_executor_does_not_keep_the_loop_going(void) {
 static void nest_inside(void *context, inturn_token token) {
   job *other = context;
   int64_t start = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID);
-  the_host.nest(300);
+  the_host.nest(150);
   int64_t took = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) - start;
-  printf("# %lld us of processor time in 300 ms\n", (long long)took / 1000);
-  CHECK(took < 150000000);
+  printf("# %lld us of processor time in 150 ms\n", (long long)took / 1000);
+  CHECK(took < 75000000);
   CHECK_INT(gate_count(&other->started), 0);
   trace("nested");
   CHECK_OK(inturn_token_finish(token));
