@@ -306,7 +306,8 @@ bool inturn_system_is_trace_asked(bool was_forked);
 /// `dump`, with 0 for the format.
 void inturn_system_answers_end(void);
 
-/// Writes all bytes to the standard error, and raises no signal where that fails.
+/// Writes all bytes to the standard error, and raises no signal where that
+/// fails.
 void inturn_system_write_error(const char *_Nonnull bytes, uintptr_t count);
 
 #endif
