@@ -242,6 +242,29 @@ TEST(a_queue_may_go_in_its_own_last_callback) {
   CHECK_EQUAL(reports.take(), "");
 }
 
+TEST(a_queue_may_go_in_a_call_that_outlasts_its_last_operation) {
+  reports reports;
+  gate gone;
+  const auto ended_first = std::make_shared<queue>();
+  ended_first->post([ended_first, counted = counted(gone)](token token) {
+    token.finish();
+    ended_first->reset();
+  });
+  gone.wait();
+
+  const auto observed = std::make_shared<queue>();
+  auto running = observed->observed_running();
+  const auto seen = running.observe([&](const change<std::int64_t> &change) {
+    if (change.after() == 0) {
+      observed->reset();
+      gone.pass();
+    }
+  });
+  observed->post([] {});
+  gone.wait(2);
+  CHECK_EQUAL(reports.take(), "");
+}
+
 TEST(work_may_use_its_queue_while_that_is_destroyed) {
   gate begun, refused;
   {

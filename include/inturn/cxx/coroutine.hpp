@@ -250,6 +250,7 @@ private:
     std::coroutine_handle<> waiting;
 
     static void tell(void *context, const inturn_change *change) noexcept {
+      const call_scope call;
       if (change->after.integer == INTURN_ENDED)
         static_cast<watcher *>(context)->waiting.resume();
     }

@@ -215,14 +215,14 @@ private:
   inturn_site site_;
 };
 
-/* A call on this thread that may be the last one of a queue, as it tells an end
-   or an event, or destroys what was called. */
-class INTURN_CXX_SHARED last_call {
+/* A call of the library's into the program, on this thread: it may be the last
+   one of a queue. */
+class INTURN_CXX_SHARED call_scope {
 public:
-  last_call() noexcept { depth++; }
-  last_call(const last_call &) = delete;
-  last_call &operator=(const last_call &) = delete;
-  ~last_call() { depth--; }
+  call_scope() noexcept { depth++; }
+  call_scope(const call_scope &) = delete;
+  call_scope &operator=(const call_scope &) = delete;
+  ~call_scope() { depth--; }
 
   static bool is_on() noexcept { return depth > 0; }
 
@@ -232,7 +232,7 @@ private:
 
 /* Destroys a context that is a T. */
 template <class T> void destroy(void *context) noexcept {
-  const last_call call;
+  const call_scope call;
   delete static_cast<T *>(context);
 }
 

@@ -299,7 +299,7 @@ struct equipped_work {
   }
 
   static void tell_end(void *context, const inturn_end *end) noexcept {
-    const last_call call;
+    const call_scope call;
     auto *self = static_cast<equipped_work *>(context);
     inturn::end told(*end);
     if (told.outcome == outcome::failed) {

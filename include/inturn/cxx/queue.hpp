@@ -439,7 +439,7 @@ public:
        wait would be refused and reported. */
     const bool ends = ending_.drains &&
                       std::uncaught_exceptions() <= ending_.exceptions &&
-                      ((detail::last_call::is_on() && work_left() == 0) ||
+                      ((detail::call_scope::is_on() && work_left() == 0) ||
                        inturn_queue_drain(raw_, -1) == INTURN_OK);
     if (!ends && !ending_.cancels && work_left() > 0)
       report_dropped();
@@ -476,7 +476,7 @@ private:
   using event_callback = callback<void(const event &)>;
 
   static void tell_event(void *context, const inturn_event *told) noexcept {
-    const detail::last_call call;
+    const detail::call_scope call;
     (*static_cast<event_callback *>(context))(*told);
   }
 };

@@ -188,7 +188,7 @@ inline batch queue_ref::enqueue_batch(std::vector<work> works,
   raw.operation = &each.raw;
   raw.on_end =
       c.function(+[](void *context, const inturn_batch_end *end) noexcept {
-        const detail::last_call call;
+        const detail::call_scope call;
         (*static_cast<end_callback *>(context))(batch_ref(end->batch),
                                                 batch_end(*end));
       });

@@ -84,6 +84,7 @@ private:
   using handler_type = callback<void(token_ref)>;
 
   static void call_handler(void *context, inturn_token raw) noexcept {
+    const detail::call_scope call;
     (*static_cast<handler_type *>(context))(token_ref(raw));
   }
 
@@ -214,6 +215,7 @@ public:
 private:
   static inline thread_local running_work *innermost = nullptr;
 
+  const call_scope call_;
   inturn_token token_;
   int exceptions_ = std::uncaught_exceptions();
   running_work *outer_;

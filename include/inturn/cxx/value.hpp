@@ -233,6 +233,7 @@ public:
 
 private:
   static void tell(void *context, const inturn_change *raw) noexcept {
+    const detail::call_scope call;
     (*static_cast<callback<void(const change<T> &)> *>(context))(
         change<T>(*raw));
   }
