@@ -78,7 +78,7 @@ extension UnsafeMutablePointer<Lane> {
         return
       }
       slot.addReference()
-      earlier.needDetailsLocked().pointee.append(edge)
+      earlier.needDetailsLocked().append(edge)
     }
   }
 

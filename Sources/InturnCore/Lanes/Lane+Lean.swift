@@ -199,7 +199,7 @@ extension UnsafeMutablePointer<Lane> {
       }
     }
     for edge in edges..<edges + count {
-      edge.pointee.earlier.unsafelyUnwrapped.needEdgeListLocked().pointee.append(edge)
+      edge.pointee.earlier.unsafelyUnwrapped.needEdgeListLocked().append(edge)
     }
     plan.pointee.linkedCount = count
     plan.pointee.blockers = UInt32(truncatingIfNeeded: count)

@@ -75,12 +75,16 @@ extension OperationPlan.Pointer {
   }
 }
 
-extension OperationDetails {
+extension UnsafeMutablePointer<OperationDetails> {
   /// Adds an edge to an operation that waits for this one.
   @inline(__always)
-  mutating func append(_ edge: Edge.Pointer) {
-    if let lastEdge { lastEdge.pointee.next = edge } else { firstEdge = edge }
-    lastEdge = edge
+  func append(_ edge: Edge.Pointer) {
+    if let last = pointee.lastEdge {
+      last.pointee.next = edge
+    } else {
+      pointee.firstEdge = edge
+    }
+    pointee.lastEdge = edge
   }
 }
 

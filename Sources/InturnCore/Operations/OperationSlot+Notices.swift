@@ -14,10 +14,13 @@ struct NoticeHandler {
 /// Notices to running work: that it should end, or that an urgent operation wants its place.
 package enum Notice { case cancel, preempt }
 
-extension OperationDetails {
+// Of the pointer, as others read other fields without the lock.
+extension UnsafeMutablePointer<OperationDetails> {
   fileprivate subscript(notice: Notice) -> NoticeHandler {
-    get { notice == .cancel ? onCancel : onPreempt }
-    set { if notice == .cancel { onCancel = newValue } else { onPreempt = newValue } }
+    get { notice == .cancel ? pointee.onCancel : pointee.onPreempt }
+    nonmutating set {
+      if notice == .cancel { pointee.onCancel = newValue } else { pointee.onPreempt = newValue }
+    }
   }
 }
 
@@ -35,8 +38,8 @@ extension UnsafeMutablePointer<OperationSlot> {
       return (.wrongKind, NoticeHandler())
     }
     let details = needDetailsLocked()
-    let old = details.pointee[notice]
-    details.pointee[notice] = handler
+    let old = details[notice]
+    details[notice] = handler
     var outbox = Outbox()
     lane.noticeLocked(self, &outbox)
     lane.unlock(&outbox)
@@ -46,8 +49,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Takes out a handler, so that it is called and destroyed only once.
   func takeHandlerLocked(for notice: Notice) -> NoticeHandler {
     guard let details = pointee.details else { return NoticeHandler() }
-    defer { details.pointee[notice] = NoticeHandler() }
-    return details.pointee[notice]
+    defer { details[notice] = NoticeHandler() }
+    return details[notice]
   }
 
   /// Whether the handler is to be called.
