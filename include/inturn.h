@@ -292,8 +292,8 @@
  *
  * INTURN_TRACE=PATH has the recorder on from the first use of the library, and
  * writes what inturn_trace_write does to that file as the process exits; not
- * when it is killed, ends by a signal, or by _exit. What is there is treated
- * as by INTURN_DUMP.
+ * when it is killed, ends by a signal, or by _exit: inturn_trace_write(-1) does
+ * it at any time. What is there is treated as by INTURN_DUMP.
  *
  * Three more are for all programs: INTURN_STALL says after how long something
  * is reported as stuck, or that nothing is (inturn_report_set_stall_limit);
@@ -836,9 +836,10 @@ inturn_queue_create(inturn_queue_kind kind,
                     const inturn_queue_options *INTURN_NULLABLE options,
                     inturn_queue *INTURN_NULLABLE out_queue);
 
-/* Gives a queue another executor, which calls whatever starts or ends once this
-   has returned; the old one still calls what has started. A turn of the queue
-   that waits at the old one comes over as soon as that comes to it, so drain it
+/* Gives a queue another executor, which calls whatever starts once this has
+   returned. The old one brings to an end what it has begun: a call, the
+   destruction of its context, an end that it tells. A turn of the queue that
+   waits there comes over as soon as the old one comes to it, so drain that
    until then. The queue counts as using both until it is destroyed.
    Statuses: handle statuses (queue, executor), E_NO_MEMORY. */
 inturn_status inturn_queue_set_executor(inturn_queue queue,
@@ -2310,8 +2311,10 @@ inturn_status inturn_trace_stop(void);
    An operation that a host takes (inturn_executor_take) is called after its
    slice on the thread. Labels of operations are cut to 31 bytes.
    Meanwhile, it takes up to five times as much memory as the records. The
-   descriptor is written to as by inturn_dump.
-   Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_NO_MEMORY.
+   descriptor is written to as by inturn_dump. -1: writes the file of
+   INTURN_TRACE, and says what is wrong with it on the standard error.
+   Statuses: E_INVALID_ARGUMENT (fd cannot be written to), E_UNSUPPORTED (-1,
+   and this process is to write no such file), E_NO_MEMORY.
    Threads: any, but not in a signal handler. */
 inturn_status inturn_trace_write(int fd);
 

@@ -189,10 +189,20 @@ static bool write_and_close(int file, int format) {
   return file >= 0 && close(file) == 0 && is_written;
 }
 
+/// Whether a path is that of what the process writes its output to.
+static bool is_output(const char *resolved) {
+  static const char *const outputs[] = {"/dev/stdout", "/dev/stderr"};
+  char output[PATH_MAX];
+  for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+    if (realpath(outputs[i], output) && strcmp(output, resolved) == 0)
+      return true;
+  return false;
+}
+
 /// Opens what is at a path if it is no file, such as a pipe or a device, and
-/// follows a link to a file, of which the path is then. Links to devices may
-/// lead to a file that somebody writes to, which is not replaced either. What
-/// another user has made is left alone. False if the path is a file's or free.
+/// follows a link to a file, of which the path is then; but what the process
+/// writes its output to is not replaced. What another user has made is left
+/// alone. False if the path is a file's or free.
 static bool open_in_place(struct text *path, int *out_file) {
   struct inturn_system_file made, target;
   char resolved[PATH_MAX];
@@ -202,13 +212,14 @@ static bool open_in_place(struct text *path, int *out_file) {
   if (made.owner != geteuid() && made.owner != 0)
     return true;
   if (strncmp(path->bytes, "/dev/", 5) != 0 &&
-      realpath(path->bytes, resolved) &&
+      realpath(path->bytes, resolved) && !is_output(resolved) &&
       inturn_system_find_file(resolved, &target) && target.is_regular) {
     *path = (struct text){0};
     add(path, resolved);
     return false;
   }
-  *out_file = open(path->bytes, IN_PLACE);
+  // A link may lead to a file that is not there yet.
+  *out_file = open(path->bytes, IN_PLACE | O_CREAT, 0600);
   return true;
 }
 
@@ -458,10 +469,23 @@ void inturn_system_answers_forked(void) {
   __atomic_store_n(&answering, 0, __ATOMIC_RELAXED);
 }
 
-void inturn_system_answers_end(void) {
+static void write_trace(void *unused) {
+  (void)unused;
+  int before = inturn_system_most_wait_ms;
   inturn_system_most_wait_ms = CLIENT_SECONDS * 1000;
-  if (__atomic_load_n(&is_traced, __ATOMIC_ACQUIRE))
-    write_file("INTURN_TRACE", &trace_path, 0);
+  write_file("INTURN_TRACE", &trace_path, 0);
+  inturn_system_most_wait_ms = before;
+}
+
+bool inturn_system_write_asked_trace(void) {
+  if (!__atomic_load_n(&is_traced, __ATOMIC_ACQUIRE))
+    return false;
+  inturn_system_write_without_signals(write_trace, NULL);
+  return true;
+}
+
+void inturn_system_answers_end(void) {
+  (void)inturn_system_write_asked_trace();
   if (__atomic_load_n(&answering, __ATOMIC_ACQUIRE) == getpid())
     remove_socket();
 }

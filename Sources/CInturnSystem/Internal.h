@@ -16,6 +16,11 @@
 /// Names the calling thread for debuggers.
 void inturn_system_name_thread(const char *name);
 
+/// Calls `write`, which may write to what nobody can read any more, or to a
+/// file without room: that ends no process, on whatever thread it is, as the
+/// signals that it raises are taken.
+void inturn_system_write_without_signals(void (*write)(void *), void *context);
+
 /// How long the calling thread waits for room where a descriptor does not. 0:
 /// for as long as it takes.
 extern _Thread_local int inturn_system_most_wait_ms

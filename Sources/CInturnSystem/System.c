@@ -68,22 +68,39 @@ bool inturn_system_write(int descriptor, const char *bytes, uintptr_t count) {
   return true;
 }
 
-void inturn_system_write_error(const char *bytes, uintptr_t count) {
-  // A report that nobody can read any more does not end the process, on
-  // whatever thread it is made.
-  sigset_t raised, before, pending;
+void inturn_system_write_without_signals(void (*write)(void *), void *context) {
+  static const int numbers[] = {SIGPIPE, SIGXFSZ};
+  sigset_t raised, mask, before, after;
+  int saved = errno;
   sigemptyset(&raised);
-  sigaddset(&raised, SIGPIPE);
-  sigaddset(&raised, SIGXFSZ);
-  pthread_sigmask(SIG_BLOCK, &raised, &before);
-  if (!inturn_system_write(STDERR_FILENO, bytes, count)) {
-    int number = errno == EFBIG ? SIGXFSZ : SIGPIPE;
-    sigpending(&pending);
-    if (sigismember(&pending, number) && !sigismember(&before, number)) {
-      sigemptyset(&raised);
-      sigaddset(&raised, number);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+    sigaddset(&raised, numbers[i]);
+  pthread_sigmask(SIG_BLOCK, &raised, &mask);
+  sigpending(&before);
+  write(context);
+  sigpending(&after);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    int number = numbers[i];
+    sigemptyset(&raised);
+    sigaddset(&raised, number);
+    if (sigismember(&after, number) && !sigismember(&before, number))
       sigwait(&raised, &number);
-    }
   }
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_sigmask(SIG_SETMASK, &mask, NULL);
+  errno = saved;
+}
+
+struct line {
+  const char *bytes;
+  uintptr_t count;
+};
+
+static void write_line(void *context) {
+  const struct line *line = context;
+  (void)inturn_system_write(STDERR_FILENO, line->bytes, line->count);
+}
+
+void inturn_system_write_error(const char *bytes, uintptr_t count) {
+  struct line line = {bytes, count};
+  inturn_system_write_without_signals(write_line, &line);
 }

@@ -315,10 +315,11 @@ static void what_cannot_be_is_refused(void) {
                INTURN_E_INVALID_ARGUMENT);
   CHECK_STATUS(inturn_trace_start((size_t)-1), INTURN_E_INVALID_ARGUMENT);
   CHECK_OK(inturn_trace_stop());
-  CHECK_STATUS(inturn_trace_write(-1), INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_trace_write(-2), INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_trace_write(-1), INTURN_E_UNSUPPORTED);
   begin_again();
   begin_again();
-  CHECK_STATUS(inturn_trace_write(-1), INTURN_E_INVALID_ARGUMENT);
+  CHECK_STATUS(inturn_trace_write(-2), INTURN_E_INVALID_ARGUMENT);
   CHECK_OK(inturn_trace_stop());
   CHECK_OK(inturn_trace_stop());
 }

@@ -302,8 +302,10 @@ void inturn_system_answers_begin(bool was_forked,
 /// Whether the environment asks for a trace (INTURN_TRACE); called once in each
 /// process.
 bool inturn_system_is_trace_asked(bool was_forked);
-/// When the process exits: removes the socket's file, and writes the trace by
-/// `dump`, with 0 for the format.
+/// Writes the trace that is asked for by `dump`, with 0 for the format. False
+/// if none is.
+bool inturn_system_write_asked_trace(void);
+/// When the process exits: does that, and removes the socket's file.
 void inturn_system_answers_end(void);
 
 /// Writes all bytes to the standard error, and raises no signal where that

@@ -51,6 +51,7 @@ void inturn_system_answers_begin(bool was_forked, inturn_system_dump_fn dump,
   (void)was_forked, (void)dump, (void)why;
 }
 void inturn_system_answers_end(void) {}
+bool inturn_system_write_asked_trace(void) { return false; }
 bool inturn_system_is_trace_asked(bool was_forked) {
   (void)was_forked;
   return false;

@@ -75,17 +75,13 @@ def _leave_reports() -> None:
 def _write_trace() -> None:
     """Writes what INTURN_TRACE asks for where Ctrl-C ends the interpreter, which then raises the
     signal again, so that the library's own exit handler is not called."""
-    path = os.environ.get("INTURN_TRACE")
-    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
-    if path and is_interrupted and ("%p" in path or os.getpid() == _loaded_by):
-        # Nothing is imported: what runs a string, as named tuples do, makes the interpreter forget
-        # that it was interrupted.
-        path = path.replace("%p", str(os.getpid()))
-        with suppress(Exception), open(path, "wb") as file:  # noqa: PTH123  # as pathlib is large
-            lib.inturn_trace_write(file.fileno())
+    # Nothing is imported: what runs a string, as named tuples do, makes the interpreter forget
+    # that it was interrupted.
+    if getattr(sys, "last_type", None) is KeyboardInterrupt:
+        with suppress(Exception):  # where nothing asks
+            lib.inturn_trace_write(-1)
 
 
-_loaded_by = os.getpid()
 _take_reports()
 atexit.register(_write_trace)
 atexit.register(_leave_reports)  # the library may report after the interpreter is gone
