@@ -95,7 +95,7 @@ def test_who_waits_for_what_is_read(bench: Bench) -> None:
         assert sorted(arrows[0].splitlines()) == sorted(arrows[1].splitlines())
         for asked in ("for an end", "for a queue", "told"):
             read, own = (bench.answer("why", it.pid, asked, may_read=may) for may in (True, False))
-            assert without_times(read) == without_times(own)
+            assert without_times(read) == without_times(own), (read, own)
             leads_on = r' waits \(.*process_waits\.c:\d+\) for "never ends" \(.*: running for '
             assert bool(re.search(leads_on, read)) == (asked != "told"), read
 

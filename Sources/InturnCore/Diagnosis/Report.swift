@@ -156,6 +156,7 @@ package struct Report {
     lines.add(isNowhere ? " looks into registers, too\n" : " says who has the token\n")
   }
 
+  @inline(never)
   private static var hasHandler: Bool {
     Engine.current.pointee.reportHandler.withLock { $0 != nil }
   }
@@ -170,6 +171,7 @@ package struct Report {
   }
 
   /// The same for a handler, which gets it with the last report.
+  @inline(never)
   mutating func addThatMoreIsStuck() {
     if Self.hasHandler { message.add(" More" + Self.isStuck + ".") }
   }

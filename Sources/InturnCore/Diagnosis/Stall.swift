@@ -207,7 +207,8 @@ package struct Stall {
       found.addRun(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }
       (key, limitOfCause) = (found.key, found.limit)
-      if let line = found.lineOfWait {
+      // A question is answered as from outside, where no observers are seen.
+      if let line = found.lineOfWait, limit != nil || found.nextValue == nil {
         if limit != nil && upToWait == nil {
           upToWait = self
           upToWait?.isPatient = true
@@ -237,7 +238,7 @@ package struct Stall {
     link.predicate.add(" waits for it" + wait.site.inBrackets)
     links = [link]
     self.nanoseconds = nanoseconds
-    key = UInt64(UInt(bitPattern: Unmanaged.passUnretained(value).toOpaque()))
+    key = ~wait.number
   }
 
   /// Whether what it ends with is a token that has not been finished.

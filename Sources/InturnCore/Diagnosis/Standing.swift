@@ -107,8 +107,9 @@ struct Standing {
     case .operation: next = WaitGraph.operation(of: wait)
     case .queue(let lane): nextLane = lane
     case .observers(of: let trail, let what):
-      nextLane = trail.queue(for: what).flatMap(Engine.lane)
-      if nextLane == nil && !what.isForChange { nextValue = trail }
+      nextLane = trail.queues(for: what).first.flatMap(Engine.lane)
+      // One that is being called on a queue is told as that queue's.
+      if trail.queue(for: what) == nil && !what.isForChange { nextValue = trail }
     case .calls: break
     case .needs:
       switch WaitGraph.state(of: wait).needs.first {

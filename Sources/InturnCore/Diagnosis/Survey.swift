@@ -11,8 +11,6 @@ struct Survey: ~Copyable {
   private var stands = StandTable()
   private var episodes = Episodes()
   private var findings: [Finding] = []
-  /// The waits for observers, by number, and since when each is seen.
-  private var waits: [(number: UInt64, since: Int64)] = []
 
   /// The most work for one look; the rest is left to the next ones.
   private static var mostToExplain: Int { 256 }
@@ -52,22 +50,20 @@ struct Survey: ~Copyable {
   }
 
   private mutating func lookAtWaits(at now: Int64, limit: Int64) -> Bool {
-    let known = waits
-    var place = 0
-    waits.removeAll(keepingCapacity: true)
+    if limit == .max { return false }
+    var isBusy = false
     var number: UInt64 = 0
     while let wait = WaitGraph.next(after: number) {
       number = wait.number
       guard let (value, what) = wait.awaitedValue else { continue }
-      while place < known.count && known[place].number < number { place += 1 }
-      let isKnown = place < known.count && known[place].number == number
-      waits.append((number, isKnown ? known[place].since : now))
-      let time = now - max(waits[waits.count - 1].since, stands.resumedAt)
+      isBusy = true
+      if wait.seenAt == 0 { wait.seenAt = now }
+      let time = now - max(wait.seenAt, stands.resumedAt)
       if time < limit || findings.count >= Self.mostToTell || !Engine.hasMemory { continue }
       if value.queue(for: what) != nil { continue }
       add(Stall(wait, forObserversOf: value, nanoseconds: time), of: nil, at: now)
     }
-    return !waits.isEmpty
+    return isBusy
   }
 
   /// In a lane that moves, what somebody waits for may stand still, or only take longer than the rest.

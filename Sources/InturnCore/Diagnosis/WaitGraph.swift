@@ -91,6 +91,8 @@ package enum WaitGraph {
     @exclusivity(unchecked) fileprivate var needs: [TaskPlace]?
     /// Of what is in the queue that it is for, only this.
     let batch: Batch?
+    /// When the watchdog, which alone uses this, has first seen it; 0 before that.
+    @exclusivity(unchecked) var seenAt: Int64 = 0
 
     fileprivate init(
       _ frames: [CallFrame], _ target: Target, of batch: Batch? = nil, at site: Site,
@@ -337,6 +339,7 @@ package enum WaitGraph {
   }
 
   /// What a task's wait holds up and needs at this moment; nothing once it is over.
+  @inline(never)
   static func state(of wait: Wait) -> (holders: [TaskWait.Holder], needs: [TaskWait.Need]) {
     guard let task = wait.task else { return ([], []) }
     return locked { _ in wait.isThere ? (task.holders(), task.needs()) : ([], []) }
@@ -380,6 +383,7 @@ package enum WaitGraph {
   }
 
   /// The next wait by number, for a walk through all of them.
+  @inline(never)
   static func next(after number: UInt64) -> Wait? {
     locked { storage in
       let place = storage.placeOfFirst(from: number + 1)
@@ -388,10 +392,12 @@ package enum WaitGraph {
   }
 
   /// Whether a thread waits for observers of a value, in no operation.
+  @inline(never)
   static var isForObservers: Bool {
     locked { storage in storage.waits.contains { $0.awaitedValue != nil } }
   }
 
+  @inline(never)
   static func isThere(_ wait: Wait) -> Bool { locked { _ in wait.isThere } }
 
   /// A wait inside an operation of this lane: in its work, or by a task. The caller has a reference to
@@ -415,6 +421,7 @@ package enum WaitGraph {
   }
 
   /// The handle of the operation that a wait is for. Nil if the wait is over.
+  @inline(never)
   static func handle(of wait: Wait) -> Handle? {
     guard case .operation(let slot) = wait.target else { return nil }
     return locked { _ in
@@ -424,6 +431,7 @@ package enum WaitGraph {
   }
 
   /// Takes a reference to the operation that a wait is for. Nil if the wait is over.
+  @inline(never)
   static func operation(of wait: Wait) -> OperationSlot.Pointer? {
     guard case .operation(let slot) = wait.target else { return nil }
     return locked { _ in

@@ -4,10 +4,10 @@ import Synchronization
 /// Looks for stalls from time to time, and reports them.
 ///
 /// It has a thread of its own, on which the report handler is called, so that the handler may block.
-/// There is no such thread while nothing is pending or running, and nobody waits for observers. Nothing is recorded for it: it compares
-/// what the lanes count anyway. Whoever gives an idle lane something to do finds the lane *unattended*,
-/// in the same test that finds other rare states, and starts the thread; the thread marks all lanes
-/// unattended before it ends.
+/// There is no such thread while nothing is pending or running, and nobody waits for observers. Nothing
+/// is recorded for it: it compares what the lanes count anyway. Whoever gives an idle lane something to
+/// do finds the lane *unattended*, in the same test that finds other rare states, and starts the
+/// thread; the thread marks all lanes unattended before it ends.
 final class Watchdog: @unchecked Sendable {
   // Safe to share: `lock` protects what changes; the rest is atomic or never changes.
 
@@ -79,7 +79,7 @@ final class Watchdog: @unchecked Sendable {
       Unmanaged.passUnretained(self).toOpaque())
     if isStarted { return }
     lock.withLock { isAttended = false }
-    if Lane.Pointer.leaveAllUnattended() { return }
+    if Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers { return }
     let clock = Engine.current.pointee.systemClock
     clock.arm(retryTimer, at: clock.moment(after: Self.retryInterval), for: .watchdog(self))
   }
@@ -118,7 +118,7 @@ final class Watchdog: @unchecked Sendable {
         now += survey.tell()
         // If the handler has forked, this is the child, which has its own watchdog.
         if ProcessState.current != process { return }
-        if looksInVain > 1 && leavesIdle() { return }
+        if looksInVain > 1 && leavesIdle(limit) { return }
       } else if leavesOff() {
         return
       }
@@ -131,12 +131,13 @@ final class Watchdog: @unchecked Sendable {
   }
 
   /// Called when all lanes were idle. True if they still are, and new work will start a thread.
-  private func leavesIdle() -> Bool {
+  private func leavesIdle(_ limit: Int64) -> Bool {
     lock.withLock {
       isAttended = false
       isLeaving = true
     }
-    let isIdle = Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers
+    let isIdle =
+      Lane.Pointer.leaveAllUnattended() && (limit == .max || !WaitGraph.isForObservers)
     lock.lock()
     defer { lock.unlock() }
     isLeaving = false

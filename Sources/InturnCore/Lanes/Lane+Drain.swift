@@ -72,16 +72,24 @@ extension UnsafeMutablePointer<Lane> {
   @inline(__always)
   func givesWayLocked(_ budget: borrowing DrainBudget) -> Bool {
     let drainers = pointee.machine.scheduled
-    if let extra = pointee.extra, let executor = extra.pointee.executors.current {
-      if budget.isElsewhere(than: executor) { return true }
-      if !budget.hasCalled { return false }
-      let drainers = drainers - extra.pointee.executors.awayCount
-      return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: drainers) }
+    if let executor = pointee.extra?.pointee.executors.current {
+      return givesWayLocked(budget, at: executor, drainers)
     }
     if !budget.hasCalled { return false }
     return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {
       $0.hasWaiting(besides: drainers)
     }
+  }
+
+  @_optimize(speed)
+  @inline(never)
+  private func givesWayLocked(
+    _ budget: borrowing DrainBudget, at executor: Unmanaged<Executor>, _ drainers: UInt16
+  ) -> Bool {
+    if budget.isElsewhere(than: executor) { return true }
+    if !budget.hasCalled { return false }
+    let others = drainers - pointee.extra!.pointee.executors.awayCount
+    return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: others) }
   }
 
   private func startLocked(_ budget: inout DrainBudget) -> Progress {

@@ -127,9 +127,7 @@ extension Trail {
       isAwaited = true
       let seen = wakeups.pointee.load(ordering: .relaxed)
       lock.unlock()
-      // An observer that blocks is in no queue where the watchdog would see it.
-      Engine.current.pointee.watchdog.begin()
-      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+      watchedWait(while: seen, timeoutNanoseconds: rest)
     }
   }
 }

@@ -38,6 +38,14 @@ package class TrailBase: @unchecked Sendable {
     wakeups.advance()
   }
 
+  /// Sleeps while `wakeups` has this value. An observer that blocks may be in no queue where the watchdog
+  /// would see it.
+  @inline(never)
+  final func watchedWait(while seen: UInt32, timeoutNanoseconds rest: Int64) {
+    Engine.current.pointee.watchdog.begin()
+    wakeups.wait(while: seen, timeoutNanoseconds: rest)
+  }
+
   /// Takes the lock for a change, once nobody is changing the value in place.
   @inlinable @inline(__always)
   final func lockForChange() {
