@@ -220,12 +220,14 @@ build_with_run_time() {
 }
 
 # The program is C, and so small that it is built each time. It runs with all C
-# libraries that the library runs with: see program/start.c.
+# libraries that the library runs with: see program/start.c. Nothing is linked to it,
+# so it has no section headers.
 build_program() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -std=c11 -Oz \
     -fno-asynchronous-unwind-tables -fno-ident -Wall -Wextra -Werror \
     -ISources/CInturnSystem/include bindings/c/program/*.c Sources/CInturnSystem/{Copies,Page,Text}.c \
-    -Wl,--wrap=__libc_start_main -Wl,-O2 -Wl,--gc-sections -Wl,--icf=all -Wl,-z,now -s \
+    -fno-plt -Wl,--wrap=__libc_start_main -Wl,-O2 -Wl,--gc-sections -Wl,--icf=all \
+    -Wl,-z,now -Wl,-z,nosectionheader -s \
     -o "$output/inturn"
   install -m 644 bindings/c/program/inturn-gdb.py "$output"
 }
