@@ -128,7 +128,7 @@ static char tenth_message[1024];
 static void take_the_tenth(void *context, const inturn_report *report) {
   static int told;
   (void)context;
-  if (++told != 10)
+  if (report->kind != INTURN_REPORT_STALL || ++told != 10)
     return;
   snprintf(tenth_message, sizeof tenth_message, "%s", report->message);
   gate_pass(&tenth);

@@ -58,7 +58,7 @@ class End(NamedTuple):
     """How an operation ended, why it was cancelled, and what its token was given.
 
     `attempts` is how often the operation was started.  If it joined another operation, it is how
-    often that one was started, and `started` is False.
+    often that one was started, and ``started`` is False.
     """
 
     outcome: Outcome
