@@ -75,7 +75,8 @@ TEST(what_is_recorded_is_written) {
   stop_trace();
   const auto text = written([](int fd) { write_trace(fd); });
   CHECK(text.find("\"enqueue to be recorded\"") != std::string::npos);
-  CHECK_REFUSED(invalid_argument, write_trace(-1));
+  CHECK_REFUSED(invalid_argument, write_trace(-2));
+  CHECK_REFUSED(unsupported, write_trace(-1)); /* nothing asks for a file */
   CHECK_REFUSED(invalid_argument, start_trace(std::size_t(-1)));
 }
 
