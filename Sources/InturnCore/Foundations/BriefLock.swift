@@ -57,6 +57,7 @@ package struct BriefLock: ~Copyable {
     unlock()
   }
 
+  @inlinable
   package borrowing func withLock<Result>(_ body: () -> Result) -> Result {
     lock()
     defer { unlockAfterReadingObject() }
