@@ -837,10 +837,10 @@ inturn_queue_create(inturn_queue_kind kind,
                     inturn_queue *INTURN_NULLABLE out_queue);
 
 /* Gives a queue another executor, which calls whatever starts once this has
-   returned. The old one brings to an end what it has begun: a call, the
-   destruction of its context, an end that it tells. A turn of the queue that
-   waits there comes over as soon as the old one comes to it, so drain that
-   until then. The queue counts as using both until it is destroyed.
+   returned. The old one brings to an end what it has begun, and may still tell
+   ends and destroy contexts. A turn of the queue that waits there comes over as
+   soon as the old one comes to it, so drain that until then. The queue counts
+   as using both until it is destroyed.
    Statuses: handle statuses (queue, executor), E_NO_MEMORY. */
 inturn_status inturn_queue_set_executor(inturn_queue queue,
                                         inturn_executor executor);

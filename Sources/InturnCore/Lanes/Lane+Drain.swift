@@ -34,7 +34,7 @@ extension UnsafeMutablePointer<Lane> {
         leaveLocked(&budget.outbox)
         return false
       }
-      if budget.remaining <= 0 || givesWayLocked(budget) {
+      if budget.remaining <= 0 || givesWayLocked(budget, starts: next == .start) {
         pointee.machine.drainerGoesBack()
         let executor = self.executor
         pointee.lock.unlock()
@@ -65,15 +65,18 @@ extension UnsafeMutablePointer<Lane> {
 
   enum Progress { case goOn, stop }
 
-  /// Whether a drainer should go back: the lane has another executor by now, or this one has other work
-  /// and the drainer has made a call. This lane's own drainers that wait there do not count, as each
-  /// would only do what this one does; nor do those that wait at a previous executor. Takes no
-  /// reference: whoever replaces the executor keeps the old one alive, and needs the lock for it.
+  /// Whether a drainer should go back: the lane has another executor by now, which makes the
+  /// starts; or this one has other work and the drainer has made a call. This lane's own drainers
+  /// that wait there do not count, as each would only do what this one does; nor do those that wait
+  /// at a previous executor. Takes no reference: whoever replaces the executor keeps the old one
+  /// alive, and needs the lock for it.
   @inline(__always)
-  func givesWayLocked(_ budget: borrowing DrainBudget) -> Bool {
+  func givesWayLocked(_ budget: borrowing DrainBudget, starts: Bool = true) -> Bool {
     let drainers = pointee.machine.scheduled
     if let executor = pointee.extra?.pointee.executors.current {
-      return givesWayLocked(budget, at: executor, drainers)
+      if starts, budget.isElsewhere(than: executor) { return true }
+      if !budget.hasCalled { return false }
+      return othersWaitLocked(at: executor, drainers)
     }
     if !budget.hasCalled { return false }
     return Engine.current.pointee.poolReference._withUnsafeGuaranteedRef {
@@ -83,11 +86,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @_optimize(speed)
   @inline(never)
-  private func givesWayLocked(
-    _ budget: borrowing DrainBudget, at executor: Unmanaged<Executor>, _ drainers: UInt16
-  ) -> Bool {
-    if budget.isElsewhere(than: executor) { return true }
-    if !budget.hasCalled { return false }
+  private func othersWaitLocked(at executor: Unmanaged<Executor>, _ drainers: UInt16) -> Bool {
     let others = drainers - pointee.extra!.pointee.executors.awayCount
     return executor._withUnsafeGuaranteedRef { $0.hasWaiting(besides: others) }
   }
