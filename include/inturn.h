@@ -1981,7 +1981,8 @@ typedef enum inturn_stall_cause {
    */
   INTURN_STALL_WAIT = 15,
   /* The link is a value, by the label that it has for reports: a call of one of
-     its observers has not returned, and a thread waits for that. */
+     its observers has not returned, and a thread waits for that. Only reports
+     tell this. */
   INTURN_STALL_OBSERVER = 16
 } inturn_stall_cause;
 

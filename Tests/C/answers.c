@@ -157,6 +157,41 @@ static void a_link_stays_and_the_file_at_its_end_is_replaced(void) {
   drain_and_destroy(queue);
 }
 
+static char path_of_trace[128];
+
+static void remove_trace(void) { (void)unlink(path_of_trace); }
+
+static void read_a_little_and_go(void *reader) {
+  char text[100];
+  struct pollfd readable = {.fd = *(int *)reader, .events = POLLIN};
+  CHECK_INT(poll(&readable, 1, LIMIT_SECONDS * 1000), 1);
+  CHECK(read(readable.fd, text, sizeof text) > 0);
+  CHECK_INT(close(readable.fd), 0);
+}
+
+/* It is more than has room in a pipe. */
+static void a_trace_whose_reader_goes_ends_no_process(void) {
+  if (!is_alone_in_folder(__func__, "INTURN_TRACE", "", "%p.json"))
+    return;
+  CHECK_INT(atexit(remove_trace), 0); /* after the library's exit handler */
+  thread thread;
+  sigset_t pending;
+  inturn_queue queue = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  for (int i = 0; i < 5000; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  drain_and_destroy(queue);
+  path_of_answers("INTURN_TRACE", getpid(), path_of_trace,
+                  sizeof path_of_trace);
+  CHECK_INT(mkfifo(path_of_trace, 0600), 0);
+  int reader = open(path_of_trace, O_RDONLY | O_NONBLOCK);
+  CHECK(reader >= 0);
+  thread_start(&thread, read_a_little_and_go, &reader);
+  CHECK_OK(inturn_trace_write(-1));
+  thread_join(&thread);
+  CHECK_INT(sigpending(&pending), 0);
+  CHECK(!sigismember(&pending, SIGPIPE));
+}
+
 static void a_file_that_cannot_be_written_is_said_in_a_line(void) {
   if (!is_alone(__func__, "INTURN_DUMP", "SIGUSR1:/nowhere/at/all"))
     return;
@@ -258,6 +293,7 @@ PROGRAM_OF_ANSWERS(
     TEST(a_file_has_the_dump_in_the_format_of_its_name),
     TEST(a_dump_goes_into_a_pipe_that_is_there),
     TEST(a_link_stays_and_the_file_at_its_end_is_replaced),
+    TEST(a_trace_whose_reader_goes_ends_no_process),
     TEST(a_file_that_cannot_be_written_is_said_in_a_line),
     TEST(a_value_that_begins_with_no_signal_is_said_in_a_line),
     TEST(a_signal_that_ends_programs_that_err_is_not_taken),

@@ -110,6 +110,8 @@ static void abandon(void *context, inturn_token token) {
 }
 
 static void report_to_a_broken_pipe(void) {
+  inturn_report report = INTURN_REPORT_INIT;
+  sigset_t blocked, pending;
   int ends[2];
   CHECK_INT(pipe(ends), 0);
   CHECK_INT(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
@@ -117,6 +119,15 @@ static void report_to_a_broken_pipe(void) {
   run_on_the_pool(abandon);
   /* What is reported has left no signal behind. */
   run_on_the_pool(look_at_the_mask);
+  /* Not even where it would come only later. */
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGPIPE);
+  CHECK_INT(pthread_sigmask(SIG_BLOCK, &blocked, NULL), 0);
+  report.kind = INTURN_REPORT_EXCEPTION;
+  report.message = "nobody reads this";
+  CHECK_OK(inturn_report_send(&report));
+  CHECK_INT(sigpending(&pending), 0);
+  CHECK(!sigismember(&pending, SIGPIPE));
 }
 
 static void a_report_that_nobody_reads_ends_no_process(void) {

@@ -7,17 +7,6 @@
 
 using namespace inturn;
 
-/* A coroutine that nobody awaits. */
-struct loose {
-  struct promise_type {
-    loose get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
-
 static loose take_turn(queue_ref queue, stop &stop, trace &trace, char name) {
   const auto turn = co_await queue.turn();
   trace.say(std::string("begins ") + name);

@@ -1,5 +1,5 @@
 /*
- * coroutines.hpp - what tests of coroutines wait for; with C++20.
+ * coroutines.hpp - coroutines of tests, and what they wait for; with C++20.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -7,6 +7,17 @@
 #define COROUTINES_HPP
 
 #include "harness.hpp"
+
+/* A coroutine that nobody awaits. */
+struct loose {
+  struct promise_type {
+    loose get_return_object() { return {}; }
+    std::suspend_never initial_suspend() noexcept { return {}; }
+    std::suspend_never final_suspend() noexcept { return {}; }
+    void return_void() {}
+    void unhandled_exception() { std::terminate(); }
+  };
+};
 
 /* What a coroutine waits for until the test lets it go on. */
 struct stop {

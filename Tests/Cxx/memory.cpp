@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT
  */
-#include "harness.hpp"
+#include "coroutines.hpp"
 
 #include <new>
 
@@ -63,17 +63,6 @@ TEST(run_throws_when_there_is_no_memory_for_not_finished) {
     }
   }
 }
-
-/* A coroutine that nobody awaits. */
-struct loose {
-  struct promise_type {
-    loose get_return_object() { return {}; }
-    std::suspend_never initial_suspend() noexcept { return {}; }
-    std::suspend_never final_suspend() noexcept { return {}; }
-    void return_void() {}
-    void unhandled_exception() { std::terminate(); }
-  };
-};
 
 static loose take_turn(queue_ref queue, operation_options options,
                        bool &is_enough) {

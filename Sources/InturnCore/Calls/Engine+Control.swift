@@ -50,8 +50,8 @@ extension Engine {
     return status
   }
 
-  /// Gives a queue another executor, which makes all calls that begin from now on. Drainers that wait at
-  /// the old one come over when it comes to them, so the queue keeps it.
+  /// Gives a queue another executor, which makes all starts from now on. Drainers that wait at the old
+  /// one come over when it comes to them, so the queue keeps it; until then they may tell ends.
   package static func setExecutor(_ queue: Handle, _ executor: Handle) -> Status {
     if executor.bits == 0 { return executor.refusal(for: .executor) }
     guard hasMemory else { return .noMemory }

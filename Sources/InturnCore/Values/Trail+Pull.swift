@@ -5,8 +5,7 @@ extension Trail {
   /// The next entry in the mailbox of a consumer that pulls. After `nothing`, its `post` says when
   /// there is something; after `end`, the observation is over.
   package func pull(_ id: UInt64) -> TrailMachine<Value>.Pull {
-    let pull = lock.withLock { machine.pull(id) }
-    return pull
+    lock.withLock { machine.pull(id) }
   }
 
   /// Waits until the predicate accepts the value: the present one, or that of a later change, none

@@ -87,3 +87,52 @@ SCENARIO(a_look_meets_a_batch_that_somebody_waits_for) {
     together({[&] { next.wait(); }, [&] { queue.add("d", finishes); }});
   }
 }
+
+// A thread waits for an observer that does not return, and no queue says so.
+static void checkThatItIsTold(bool cannotStart) {
+  static bool isCalled, mayReturn;
+  isCalled = mayReturn = false;
+  inturn_datum zero = INTURN_INTEGER(0);
+  inturn_value value;
+  Queue queue(INTURN_QUEUE_FIFO);
+  Watched watched(cannotStart ? -1 : 1000000);
+  expect("value_create", inturn_value_create(nullptr, &zero, &value),
+         {INTURN_OK});
+  expect("observe",
+         inturn_value_observe(
+             value, nullptr,
+             [](void *, const inturn_change *) {
+               isCalled = true;
+               await("the report", [] { return mayReturn; });
+             },
+             nullptr, nullptr, nullptr),
+         {INTURN_OK});
+  if (cannotStart) {
+    // For the new limit, and for the wait.
+    model_failing_starts = 2;
+    Watched::setLimit(1000000);
+  } else {
+    // It finds nothing more, or is about to.
+    queue.add("first", finishes);
+  }
+  together({[&] {
+              expect("value_add", inturn_value_add(value, 1, nullptr),
+                     {INTURN_OK});
+            },
+            [&] {
+              await("the observer", [] { return isCalled; });
+              expect("value_destroy", inturn_value_destroy(value), {INTURN_OK});
+            },
+            [&] {
+              watched.awaitSaying("a call of one has not returned");
+              mayReturn = true;
+            }});
+}
+
+SCENARIO(a_wait_for_an_observer_meets_the_end_of_the_watchdog) {
+  checkThatItIsTold(false);
+}
+
+SCENARIO(a_wait_for_an_observer_starts_the_watchdog_later) {
+  checkThatItIsTold(true);
+}

@@ -250,6 +250,36 @@ SCENARIO(enqueue_meets_an_owners_end) {
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
 }
 
+// What is running gives in at once, and makes room for nothing of the owner's.
+SCENARIO(an_owners_end_starts_nothing_of_its_own) {
+  static bool isHeld;
+  isHeld = false;
+  inturn_queue queue;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  expect("owner_create", inturn_owner_create(0, &options.owner), {INTURN_OK});
+  expect("create", inturn_queue_create(INTURN_QUEUE_FIFO, nullptr, &queue),
+         {INTURN_OK});
+  auto holds = [](void *, inturn_token token) {
+    auto givesIn = [](void *, inturn_token token) {
+      expect("token_cancel", inturn_token_cancel(token), {INTURN_OK});
+    };
+    expect("on_cancel",
+           inturn_token_on_cancel(token, givesIn, nullptr, nullptr),
+           {INTURN_OK});
+    isHeld = true;
+  };
+  auto never = [](void *, inturn_token) { model_fail("called"); };
+  for (inturn_work_fn work : {+holds, +never, +never})
+    expect("enqueue",
+           inturn_queue_enqueue_with(queue, &options, work, nullptr, nullptr,
+                                     nullptr),
+           {INTURN_OK});
+  await("the running one", [] { return isHeld; });
+  expect("owner_destroy", inturn_owner_destroy(options.owner), {INTURN_OK});
+  expect("drain", inturn_queue_drain(queue, -1), {INTURN_OK});
+  expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+}
+
 // Reported once, until a thread could be started again.
 SCENARIO(each_lack_of_threads_is_reported) {
   static int reports;

@@ -248,41 +248,6 @@ SCENARIO(a_queue_is_made_as_the_watchdog_ends) {
   model_settle(false);
 }
 
-// No queue says so.
-SCENARIO(a_wait_for_an_observer_meets_the_end_of_the_watchdog) {
-  static bool isCalled, mayReturn;
-  isCalled = mayReturn = false;
-  inturn_datum zero = INTURN_INTEGER(0);
-  inturn_value value;
-  Queue queue(INTURN_QUEUE_FIFO);
-  Watched watched;
-  expect("value_create", inturn_value_create(nullptr, &zero, &value),
-         {INTURN_OK});
-  expect("observe",
-         inturn_value_observe(
-             value, nullptr,
-             [](void *, const inturn_change *) {
-               isCalled = true;
-               await("the report", [] { return mayReturn; });
-             },
-             nullptr, nullptr, nullptr),
-         {INTURN_OK});
-  queue.add("first", finishes);
-  // By now, it has found nothing, or is about to.
-  together({[&] {
-              expect("value_add", inturn_value_add(value, 1, nullptr),
-                     {INTURN_OK});
-            },
-            [&] {
-              await("the observer", [] { return isCalled; });
-              expect("value_destroy", inturn_value_destroy(value), {INTURN_OK});
-            },
-            [&] {
-              watched.awaitSaying("a call of one has not returned");
-              mayReturn = true;
-            }});
-}
-
 SCENARIO(turning_it_off_and_on_loses_nothing) {
   Queue queue(INTURN_QUEUE_FIFO);
   Watched watched;
