@@ -61,6 +61,19 @@ static void a_signal_before_the_first_use_is_answered_then(void) {
   drain_and_destroy(queue);
 }
 
+/* Opens a file once it is there. A line on the standard error says why not. */
+static int await_file(const char *path, int other_end) {
+  time_t limit = time(NULL) + LIMIT_SECONDS;
+  int file;
+  while ((file = open(path, O_RDONLY)) < 0) {
+    struct pollfd readable = {.fd = other_end, .events = POLLIN};
+    if (time(NULL) > limit || poll(&readable, 1, 0) == 1)
+      await_text(other_end, "nothing but that it could not");
+    sched_yield();
+  }
+  return file;
+}
+
 /* Always a complete file, as it replaces the previous one atomically. */
 static void a_file_has_the_dump_in_the_format_of_its_name(void) {
   if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
@@ -74,14 +87,7 @@ static void a_file_has_the_dump_in_the_format_of_its_name(void) {
   snprintf(part, sizeof part, "%s.%d.part", path, (int)getpid());
   CHECK_INT(mkfifo(part, 0666), 0);
   CHECK_INT(raise(SIGUSR1), 0);
-  time_t limit = time(NULL) + LIMIT_SECONDS;
-  int file;
-  while ((file = open(path, O_RDONLY)) < 0) {
-    struct pollfd readable = {.fd = other_end, .events = POLLIN};
-    if (time(NULL) > limit || poll(&readable, 1, 0) == 1)
-      await_text(other_end, "nothing but that it could not");
-    sched_yield();
-  }
+  int file = await_file(path, other_end);
   struct stat stat;
   CHECK_INT(fstat(file, &stat), 0);
   CHECK_INT(stat.st_mode & 07777, 0600);
@@ -123,6 +129,7 @@ static void a_dump_goes_into_a_pipe_that_is_there(void) {
 static void a_link_stays_and_the_file_at_its_end_is_replaced(void) {
   if (!is_alone_in_folder(__func__, "INTURN_DUMP", "SIGUSR1:", "%p.json"))
     return;
+  int other_end = read_standard_error();
   inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "network");
   char path[128], target[160];
   struct stat stat, before;
@@ -131,12 +138,8 @@ static void a_link_stays_and_the_file_at_its_end_is_replaced(void) {
   CHECK_INT(symlink(target, path), 0);
   /* At first, there is none. */
   CHECK_INT(raise(SIGUSR1), 0);
+  int file = await_file(target, other_end);
   time_t limit = time(NULL) + LIMIT_SECONDS;
-  int file;
-  do {
-    CHECK(time(NULL) <= limit);
-    sched_yield();
-  } while ((file = open(target, O_RDONLY)) < 0);
   do {
     CHECK(time(NULL) <= limit);
     sched_yield();
