@@ -114,7 +114,7 @@ static void report_to_a_broken_pipe(void) {
   sigset_t blocked, pending;
   int ends[2];
   CHECK_INT(pipe(ends), 0);
-  CHECK_INT(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  redirect_standard_error(ends[1]);
   CHECK_INT(close(ends[0]), 0);
   run_on_the_pool(abandon);
   /* What is reported has left no signal behind. */
