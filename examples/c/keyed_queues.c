@@ -7,7 +7,8 @@
  * What to look at: messages arrive mixed, and each goes to its user's queue. A
  * few threads handle them all; messages of one user never overlap, so that what
  * they use needs no lock. One user cannot be reached, and their queue is
- * suspended: their messages wait, and all others are handled.
+ * suspended: their messages wait, and all others are handled. Who is away may
+ * be so for days, which is not being stuck: a queue's stall_ns says so.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -51,8 +52,10 @@ static void wait_for_all_but(const user *one) {
 }
 
 int main(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.stall_ns = -1;
   for (user *each = users; each < users + USERS; each++)
-    CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, NULL, &each->queue));
+    CHECK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &each->queue));
   CHECK(inturn_queue_suspend(users[AWAY].queue));
 
   for (int number = 0; number < MESSAGES; number++)

@@ -5,7 +5,8 @@
 
 What to look at: messages arrive mixed, and each goes to its user's queue.  A few threads handle
 them all; messages of one user never overlap, so that what they use needs no lock.  One user cannot
-be reached, and their queue is suspended: their messages wait, and all others are handled.
+be reached, and their queue is suspended: their messages wait, and all others are handled.  Who is
+away may be so for days, which is not being stuck: ``stall=None`` says so.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def wait_for(users: list[User]) -> None:
 
 
 def main() -> None:
-    users = [User() for _ in range(USERS)]
+    users = [User(stall=None) for _ in range(USERS)]
     away = users[AWAY]
     away.suspend()
 

@@ -70,7 +70,7 @@ def run_without() -> Run:
 def run_with() -> Run:
     """The same three in a queue, which reports when each was enqueued and began."""
     uploads: Run = []
-    queue = inturn.FIFOQueue("uploads")
+    queue = inturn.FIFOQueue("uploads", stall=LIMIT)
     for photo in SECONDS:
 
         def upload(token: inturn.Token, photo: int = photo) -> None:

@@ -4,7 +4,8 @@
 //
 // What to look at: messages arrive mixed, and each goes to its user's queue. A few threads handle them
 // all; messages of one user never overlap, so that what they use needs no lock. One user cannot be
-// reached, and their queue is suspended: their messages wait, and all others are handled.
+// reached, and their queue is suspended: their messages wait, and all others are handled. Who is away
+// may be so for days, which is not being stuck: no stall limit says so.
 
 import AsyncQueue
 
@@ -14,6 +15,8 @@ final class User: @unchecked Sendable {
 
   let queue = FIFOQueue()
   private(set) var (handled, outOfOrder) = (0, 0)
+
+  init() { queue.setStallLimit(nil) }
 
   func send(_ number: Int) {
     queue.enqueue { [self] in
