@@ -722,6 +722,8 @@ inturn_status inturn_executor_run(inturn_executor executor);
 inturn_status inturn_executor_stop(inturn_executor executor);
 
 /* Destroys an executor that no queue uses. A pool's threads end on their own.
+   The wake callback is not called afterwards, and its context is destroyed
+   before this returns, unless another thread is in the middle of such a call.
    Statuses: handle statuses, E_BUSY (a queue uses it, a loop is attached, or it
    is being drained or waited for), E_UNSUPPORTED (the main executor, the
    library's pool). */

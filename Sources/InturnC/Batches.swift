@@ -83,8 +83,9 @@ private func check(
   let function = options.on_end
   if function == nil && onEnd.destroy == nil { return .ok }
   result.onEnd = { batch in
+    let process = ProcessState.current
     if let function, var end = inturn_batch_end(batch) { function(onEnd.context, &end) }
-    onEnd.release()
+    if ProcessState.current == process { onEnd.release() }
   }
   return .ok
 }

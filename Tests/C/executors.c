@@ -178,6 +178,63 @@ static void the_wake_context_is_destroyed_with_the_executor(void) {
   CHECK_INT(gate_count(&destroyed), 1);
 }
 
+/* A wake callback that another thread is in while its executor is destroyed. */
+static gate waking = GATE_INIT, woken = GATE_INIT;
+static atomic_bool blocks;
+
+static void wake_in_two_steps(void *context) {
+  gate_pass(context);
+  if (!atomic_exchange(&blocks, false))
+    return;
+  gate_pass(&waking);
+  GATE_WAIT(&woken, 1);
+}
+
+static void cancel_both(void *queue) {
+  CHECK_OK(inturn_queue_cancel_key(*(inturn_queue *)queue, "both", NULL));
+}
+
+static void count_cancel(void *handled, inturn_token token) {
+  CHECK(token.bits != 0);
+  gate_pass(handled);
+}
+
+static void hold_cancellable(void *handled, inturn_token token) {
+  CHECK_OK(inturn_token_on_cancel(token, count_cancel, handled, count_destroy));
+}
+
+static void what_comes_after_the_executor_is_gone_is_not_lost(void) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_operation_options of_operation = INTURN_OPERATION_OPTIONS_INIT;
+  gate wakes = GATE_INIT, handled = GATE_INIT;
+  inturn_queue queue;
+  thread canceller;
+  options.wake = wake_in_two_steps;
+  options.wake_context = &wakes;
+  CHECK_OK(inturn_executor_create(&options, &of_queue.executor));
+  of_queue.max_concurrent = 2;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &of_queue, &queue));
+  of_operation.key = "both";
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(inturn_queue_enqueue_with(queue, &of_operation, hold_cancellable,
+                                       &handled, NULL, NULL));
+  CHECK_OK(inturn_executor_drain(of_queue.executor, 0, NULL));
+  atomic_store(&blocks, true);
+  thread_start(&canceller, cancel_both, &queue);
+  GATE_WAIT(&waking, 1);
+  CHECK_OK(inturn_executor_drain(of_queue.executor, 0, NULL));
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(of_queue.executor));
+  long before = gate_count(&wakes);
+  gate_pass(&woken);
+  thread_join(&canceller);
+  CHECK_INT(gate_count(&wakes), before);
+  inturn_library_statistics left = INTURN_LIBRARY_STATISTICS_INIT;
+  CHECK_OK(inturn_library_get_statistics(&left));
+  CHECK_INT(left.operations, 0);
+}
+
 static void set_wake_replaces_the_callback(void) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   gate first = GATE_INIT, second = GATE_INIT;
@@ -410,6 +467,7 @@ PROGRAM(executors, TEST(a_drain_calls_at_most_so_many_and_says_how_many),
         TEST(the_descriptor_sees_deadlines_and_suspends),
         TEST(the_wake_callback_says_that_work_waits_where_none_did),
         TEST(the_wake_context_is_destroyed_with_the_executor),
+        TEST(what_comes_after_the_executor_is_gone_is_not_lost),
         TEST(set_wake_replaces_the_callback),
         TEST(set_wake_calls_at_once_when_work_waits_already),
         TEST(a_wake_callback_may_replace_itself),

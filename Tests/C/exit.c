@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { CODE = 7, MANY = 5000 };
 
@@ -188,7 +189,8 @@ static void let_the_work_return(void) {
   GATE_WAIT(&left, 1);
 }
 
-static void leave_while_another_runs_an_executor(void) {
+/* A queue whose executor is run by another thread until the process exits. */
+static void begin_to_run_a_queue(void) {
   static thread thread;
   static inturn_executor executor;
   CHECK_INT(atexit(let_the_work_return), 0);
@@ -196,8 +198,99 @@ static void leave_while_another_runs_an_executor(void) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   options.executor = executor;
   CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
-  enqueue_many(work_until_the_exit, NULL);
   start_for_ever(&thread, run_until_the_exit, &executor);
+}
+
+static void leave_while_another_runs_an_executor(void) {
+  begin_to_run_a_queue();
+  enqueue_many(work_until_the_exit, NULL);
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
+/* A callback that returns once the library has begun to exit. The second time,
+   it would be a new one. */
+static void stay_until_the_exit(void) {
+  if (gate_count(&worked) > 0)
+    _exit(CODE + 1);
+  gate_pass(&worked);
+  GATE_WAIT(&returned, 1);
+}
+
+static void too_late(void *context) {
+  CHECK(context == NULL);
+  _exit(CODE + 2);
+}
+
+static void work_too_late(void *context, inturn_token token) {
+  CHECK(token.bits != 0);
+  too_late(context);
+}
+
+static inturn_verdict decide_at_the_exit(void *context) {
+  CHECK(context == NULL);
+  stay_until_the_exit();
+  return INTURN_START;
+}
+
+static void end_at_the_exit(void *context, const inturn_end *end) {
+  CHECK(context == NULL && end->outcome == INTURN_FINISHED);
+  stay_until_the_exit();
+}
+
+static void batch_end_at_the_exit(void *context, const inturn_batch_end *end) {
+  CHECK(context == NULL && end->finished == 1);
+  stay_until_the_exit();
+}
+
+static void change_at_the_exit(void *context, const inturn_change *change) {
+  CHECK(context == NULL && change != NULL);
+  stay_until_the_exit();
+}
+
+static void leave_inside_a_condition(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  begin_to_run_a_queue();
+  options.condition = decide_at_the_exit;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, work_too_late, NULL,
+                                     too_late, NULL));
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
+static void leave_inside_an_end(void) {
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  begin_to_run_a_queue();
+  options.on_end = end_at_the_exit;
+  options.end_destroy = too_late;
+  CHECK_OK(inturn_queue_enqueue_with(queue, &options, just_finish, NULL,
+                                     too_late, NULL));
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
+static void leave_inside_the_end_of_a_batch(void) {
+  inturn_batch_item item = {just_finish, NULL, NULL};
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  begin_to_run_a_queue();
+  options.on_end = batch_end_at_the_exit;
+  options.end_destroy = too_late;
+  CHECK_OK(inturn_queue_enqueue_batch(queue, &options, &item, 1, NULL));
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
+static void leave_inside_an_observer(void) {
+  inturn_datum zero = INTURN_INTEGER(0);
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  inturn_value value;
+  begin_to_run_a_queue();
+  options.queue = queue;
+  CHECK_OK(inturn_value_create(NULL, &zero, &value));
+  CHECK_OK(inturn_value_observe(value, &options, change_at_the_exit, NULL,
+                                too_late, NULL));
+  for (int i = 1; i < 3; i++)
+    CHECK_OK(inturn_value_set_integer(value, i));
   GATE_WAIT(&worked, 1);
   leave();
 }
@@ -264,6 +357,10 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_while_others_wait)                                                   \
   X(leave_while_another_runs_an_executor)                                      \
   X(leave_inside_work)                                                         \
+  X(leave_inside_a_condition)                                                  \
+  X(leave_inside_an_end)                                                       \
+  X(leave_inside_the_end_of_a_batch)                                           \
+  X(leave_inside_an_observer)                                                  \
   X(leave_inside_work_on_the_main_thread)                                      \
   X(leave_inside_a_destruction)                                                \
   X(leave_with_deadlines_falling_due)                                          \

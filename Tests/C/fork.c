@@ -274,85 +274,6 @@ static void work_of_a_stage_may_fork(void) {
   stage_destroy(&stage);
 }
 
-/* Callbacks of a batch: one of them forks, and the child returns from it. */
-enum { FORK_IN_END, FORK_IN_END_DESTROY, FORK_IN_ITEM_DESTROY, FORK_IN_CHANGE };
-static int place_of_fork;
-static bool is_child;
-
-static void fork_in(int place) {
-  if (place != place_of_fork)
-    return;
-  place_of_fork = -1;
-  pid_t child = fork();
-  CHECK(child >= 0);
-  is_child = child == 0;
-  if (is_child) {
-    alarm(LIMIT_SECONDS);
-    return;
-  }
-  int status;
-  CHECK(waitpid(child, &status, 0) == child);
-  CHECK_INT(status, 0);
-}
-
-static void fork_at_end(void *context, const inturn_batch_end *end) {
-  CHECK(context == NULL && end != NULL);
-  fork_in(FORK_IN_END);
-}
-
-static void fork_at_end_destroy(void *context) {
-  CHECK(context == NULL);
-  fork_in(FORK_IN_END_DESTROY);
-}
-
-static void fork_at_item_destroy(void *context) {
-  CHECK(context == NULL);
-  fork_in(FORK_IN_ITEM_DESTROY);
-}
-
-static void fork_at_change(void *context, const inturn_change *change) {
-  CHECK(context == NULL && change != NULL);
-  fork_in(FORK_IN_CHANGE);
-}
-
-static void fork_in_batch(int place, bool has_options) {
-  stage stage = stage_create(INTURN_QUEUE_FIFO);
-  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
-  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
-  each.label = "one of a batch";
-  options.on_end = fork_at_end;
-  options.end_destroy = fork_at_end_destroy;
-  options.operation = has_options ? &each : NULL;
-  inturn_batch_item item = {just_finish, NULL, fork_at_item_destroy};
-  const inturn_batch_item items[] = {item, item};
-  inturn_batch batch;
-  inturn_value progress;
-  place_of_fork = place;
-  is_child = false;
-  CHECK_OK(inturn_queue_enqueue_batch(stage.queue, &options, items, 2, &batch));
-  CHECK_OK(inturn_batch_create_value(batch, &progress));
-  CHECK_OK(
-      inturn_value_observe(progress, NULL, fork_at_change, NULL, NULL, NULL));
-  CHECK_OK(inturn_batch_release(batch));
-  inturn_status status = inturn_executor_drain(stage.executor, 0, NULL);
-  if (is_child) {
-    CHECK_STATUS(status, INTURN_E_FORKED);
-    _exit(0);
-  }
-  CHECK_OK(status);
-  stage_drain(&stage);
-  CHECK_INT(place_of_fork, -1);
-  CHECK_OK(inturn_value_destroy(progress));
-  stage_destroy(&stage);
-}
-
-static void callbacks_of_a_batch_may_fork(void) {
-  for (int place = FORK_IN_END; place <= FORK_IN_CHANGE; place++) {
-    fork_in_batch(place, false);
-    fork_in_batch(place, true);
-  }
-}
-
 static void drain_the_main_executor(void *context) {
   inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
   inturn_queue queue;
@@ -424,6 +345,6 @@ PROGRAM(fork, TEST(the_library_is_ready_for_forks_before_its_first_use),
         TEST(deadlines_work_in_the_child),
         TEST(nothing_that_was_pending_runs_in_the_child), TEST(work_may_fork),
         TEST(a_child_whose_only_thread_returns_from_work_ends),
-        TEST(work_of_a_stage_may_fork), TEST(callbacks_of_a_batch_may_fork),
+        TEST(work_of_a_stage_may_fork),
         TEST(the_thread_that_forks_is_the_main_thread_of_the_child),
         TEST(a_child_of_a_busy_process_works_and_the_parent_goes_on))

@@ -231,7 +231,47 @@ static void a_ring_through_the_main_thread_is_refused_to_one(void) {
   CHECK_OK(inturn_queue_destroy(main_queue));
 }
 
-PROGRAM(rings, TEST(the_last_one_that_takes_a_place_and_waits_is_refused),
+/* What was given to an executor stays there when the queue gets another one. */
+static void a_turn_at_the_former_executor_needs_that_one(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_executor pool;
+  inturn_operation operation;
+  inturn_queue queue;
+  reports_begin(&told);
+  CHECK_OK(inturn_executor_pool(&pool));
+  CHECK_OK(inturn_executor_main(&options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, &operation));
+  CHECK_OK(inturn_queue_set_executor(queue, pool));
+  CHECK_STATUS(inturn_operation_wait(operation, LIMIT_NS, NULL),
+               INTURN_E_DEADLOCK);
+  CHECK_STATUS(inturn_queue_drain(queue, LIMIT_NS), INTURN_E_DEADLOCK);
+  CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
+  CHECK_OK(inturn_operation_wait(operation, LIMIT_NS, NULL));
+  CHECK_OK(inturn_operation_release(operation));
+  drain_and_destroy(queue);
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 2);
+}
+
+/* And what has begun there ends there. */
+static void work_at_the_former_executor_needs_no_other(void) {
+  inturn_executor main_executor;
+  job blocked = JOB("blocked");
+  CHECK_OK(inturn_executor_main(&main_executor));
+  own = pool_queue_create(INTURN_QUEUE_FIFO, NULL);
+  job_enqueue(own, &blocked, work_block);
+  GATE_WAIT(&blocked.started, 1);
+  CHECK_OK(inturn_queue_set_executor(own, main_executor));
+  CHECK_STATUS(inturn_queue_drain(own, 1000000), INTURN_E_TIMED_OUT);
+  gate_pass(&blocked.go);
+  CHECK_OK(inturn_queue_drain(own, LIMIT_NS));
+  CHECK_OK(inturn_queue_destroy(own));
+}
+
+PROGRAM(rings, TEST(a_turn_at_the_former_executor_needs_that_one),
+        TEST(work_at_the_former_executor_needs_no_other),
+        TEST(the_last_one_that_takes_a_place_and_waits_is_refused),
         TEST(nobody_is_refused_while_a_place_is_left),
         TEST(an_end_callback_takes_no_place),
         TEST(a_chain_of_any_length_is_followed),

@@ -171,7 +171,51 @@ static void what_stands_before_a_batch_in_a_queue_holds_it_up(void) {
   }
 }
 
-PROGRAM(rings_batches,
+/* Behind a barrier, which waits for the waiter, or which is the waiter. */
+static void a_batch_behind_a_barrier_may_wait_for_its_waiter(void) {
+  for (int is_barrier = 0; is_barrier < 2; is_barrier++)
+    for (int has_options = 0; has_options < 2; has_options++) {
+      inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+      own = queue_create(INTURN_QUEUE_CONCURRENT, PLACES);
+      begin();
+      options.barrier = is_barrier;
+      CHECK_OK(inturn_queue_enqueue_with(own, &options, wait_for_batch, NULL,
+                                         NULL, NULL));
+      GATE_WAIT(&inside, 1);
+      options.barrier = true;
+      if (!is_barrier)
+        CHECK_OK(inturn_queue_enqueue_with(own, &options, just_finish, NULL,
+                                           NULL, NULL));
+      awaited = enqueue_batch(own, just_finish, 2, has_options);
+      check_waits(INTURN_E_DEADLOCK);
+      CHECK_OK(inturn_queue_destroy(own));
+    }
+}
+
+/* A barrier of another queue does not. */
+static void a_batch_behind_a_barrier_that_waits_for_others_is_waited_for(void) {
+  for (int has_options = 0; has_options < 2; has_options++) {
+    inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+    own = queue_create(INTURN_QUEUE_CONCURRENT, PLACES);
+    other = queue_create(INTURN_QUEUE_CONCURRENT, PLACES);
+    begin();
+    CHECK_OK(inturn_queue_enqueue(own, wait_for_batch, NULL, NULL, NULL));
+    GATE_WAIT(&inside, 1);
+    CHECK_OK(inturn_queue_suspend(other));
+    options.barrier = true;
+    for (int i = 0; i < 2; i++)
+      CHECK_OK(inturn_queue_enqueue_with(other, &options, just_finish, NULL,
+                                         NULL, NULL));
+    awaited = enqueue_batch(other, just_finish, 2, has_options);
+    CHECK_OK(inturn_queue_resume(other));
+    check_waits(INTURN_OK);
+    CHECK_OK(inturn_queue_destroy(own));
+    drain_and_destroy(other);
+  }
+}
+
+PROGRAM(rings_batches, TEST(a_batch_behind_a_barrier_may_wait_for_its_waiter),
+        TEST(a_batch_behind_a_barrier_that_waits_for_others_is_waited_for),
         TEST(work_of_a_concurrent_queue_may_wait_for_a_batch_of_it),
         TEST(a_batch_that_waits_for_its_waiter_is_refused),
         TEST(a_batch_cannot_be_waited_for_inside_its_on_end),

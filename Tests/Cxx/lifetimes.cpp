@@ -207,6 +207,14 @@ TEST(a_queue_goes_by_the_executor_that_it_has_in_the_end) {
   check_queue_on_pool(std::move(queue));
   CHECK_EQUAL(reports.take(), "");
 
+  queue_options elsewhere;
+  elsewhere.executor = executor;
+  inturn::queue waiting(fifo, std::move(elsewhere));
+  const operation there = waiting.enqueue([] {});
+  waiting.set_executor(pool());
+  waiting.reset();
+  CHECK_EQUAL(there.wait().cause, cause::destroyed);
+
   inturn::queue moved;
   moved.set_executor(executor);
   const operation pending = moved.enqueue([] {});

@@ -142,9 +142,13 @@ extension Engine {
   package static func cancelAll(
     _ queue: Handle, areRunningAsked: Bool = true, cause: Cause = .request
   ) -> Status {
-    withLocked(queue, or: ()) { lane, outbox in
-      lane.cancelAllLocked(areRunningAsked: areRunningAsked, cause: cause, &outbox)
-    }.0
+    guard let lane = lockedLane(queue) else { return queue.refusal(for: .queue) }
+    var outbox = Outbox()
+    guard lane.cancelAllLocked(areRunningAsked: areRunningAsked, cause: cause, &outbox) else {
+      return .forked
+    }
+    lane.unlockSlowly(&outbox)
+    return .ok
   }
 
   /// Ends a key's pending operations as finished; returns how many there were.

@@ -138,7 +138,7 @@ extension Engine {
   }
 
   @inline(never)
-  private static func lockedLane(_ queue: Handle) -> Lane.Pointer? {
+  static func lockedLane(_ queue: Handle) -> Lane.Pointer? {
     guard let lane = lane(queue) else { return nil }
     lane.pointee.lock.lock()
     if lane.pointee.generation == queue.generation { return lane }

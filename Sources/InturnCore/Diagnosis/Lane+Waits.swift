@@ -73,16 +73,18 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Adds the pending operations at a place that may wait for others, each with a reference; `strays`
-  /// are further ones. At most `reach` jobs without slots are looked at under the lock; with slots, a
-  /// sixteenth as many.
-  @inline(never)
+  /// are further ones. Where others may overtake, only barriers keep jobs without slots back. At most
+  /// `reach` of these are looked at under the lock; with slots, a sixteenth as many. Returns whether
+  /// the place is behind a barrier.
+  @inline(never) @discardableResult
   func addPending(
     _ place: Place, to result: inout [OperationSlot.Pointer],
     strays: inout [OperationSlot.Pointer], reach: Int
-  ) {
+  ) -> Bool {
     var last: OperationSlot.Pointer?
     // How many are before the last of the jobs.
     var count: Int?
+    let first = result.count
     switch place {
     case .anywhere: break
     case .before(let slot): last = slot
@@ -90,6 +92,9 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.lock.lock()
     stopBurstLocked()
+    let barriersOnly = count != nil && isSelective
+    // Then nothing else is pending.
+    var isBehind = order?.pointee.isFenceRunning == true
     var left = reach
     _ = forEachPendingLocked { job in
       left -= 1
@@ -98,7 +103,9 @@ extension UnsafeMutablePointer<Lane> {
         return left > 0
       }
       if other == last { left = 0 }
-      if left > 0, other.plan != nil, other.loadWord().isPending {
+      if left > 0, let plan = other.plan, plan.pointee.isBarrier || !barriersOnly,
+        other.loadWord().isPending
+      {
         other.addReference()
         result.append(other)
       }
@@ -106,8 +113,10 @@ extension UnsafeMutablePointer<Lane> {
       return left > 0
     }
     pointee.lock.unlock()
-    guard let count else { return }
+    guard let count else { return isBehind }
     while result.count > count { strays.append(result.removeLast()) }
+    if barriersOnly && count > first { isBehind = true }
+    return isBehind
   }
 
   /// What a job without a slot needs; see `Need.turn`.
@@ -155,7 +164,14 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.withLock { pointee.generation == queue.generation }
   }
 
-  var hostExecutor: HostExecutor? { pointee.lock.withLock { executor as? HostExecutor } }
+  /// The executor that has to be drained before the lane can go on, if it is a host's. Nil also where
+  /// a drainer is in the lane that will find nothing to start.
+  var hostToDrain: HostExecutor? {
+    pointee.lock.withLock {
+      pointee.machine.active > 0 && waitingCountLocked == 0
+        ? nil : awaitedExecutorLocked as? HostExecutor
+    }
+  }
 
   var describedForReports: Text {
     pointee.lock.lock()

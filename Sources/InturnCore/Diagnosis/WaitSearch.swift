@@ -290,11 +290,11 @@ struct WaitSearch {
     _ node: Int, _ lane: Lane.Pointer, _ place: Lane.Pointer.Place
   ) {
     let (places, drainers) = lane.turn
-    if places > 0 { keep(node, by: .place, lane, places: places) }
-    keepUntilDrained(node, lane, drainers)
-    if lane.isSelective { return }
     var earlier: [OperationSlot.Pointer] = []
-    lane.addPending(place, to: &earlier, strays: &references, reach: reach)
+    let isBehind = lane.addPending(place, to: &earlier, strays: &references, reach: reach)
+    // A barrier has all of them.
+    if places > 0 { keep(node, by: .place, lane, places: isBehind ? 1 : places) }
+    keepUntilDrained(node, lane, drainers)
     follow(earlier, node)
   }
 
@@ -345,7 +345,7 @@ struct WaitSearch {
 
   /// The executor cannot be drained while all threads that may drain it are held up.
   private mutating func keepByHost(_ node: Int, _ lane: Lane.Pointer) {
-    guard let host = lane.hostExecutor else { return }
+    guard let host = lane.hostToDrain else { return }
     let address = Self.address(Unmanaged<Executor>.passUnretained(host).toOpaque())
     keep(node, by: .executor, address, places: UInt64(host.places), .lane(lane))
     let loop = place(of: .loop, address)

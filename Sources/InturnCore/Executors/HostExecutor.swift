@@ -24,6 +24,8 @@ package final class HostExecutor: Executor, @unchecked Sendable {
   @exclusivity(unchecked) private var isStopRequested = false
   @exclusivity(unchecked) private var eventReadEnd: Int32 = -1
   @exclusivity(unchecked) private var eventWriteEnd: Int32 = -1
+  /// Whether it was destroyed. What comes afterwards is run at once.
+  @exclusivity(unchecked) private var isGone = false
   /// Whether the descriptor is readable.
   @exclusivity(unchecked) private var isSignalled = false
   /// How many threads are about to drain, and will wake the host for what they leave. The host is
@@ -53,6 +55,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   override func submit(_ item: ReadyRing.Item) {
     lock.lock()
+    if isGone {
+      lock.unlockAfterReadingObject()
+      return discard { budget in
+        budget.begin(at: self)
+        CallFrame(executor: self).enter { item.run(&budget) }
+      }
+    }
     appendLocked(item)
     let tellsHost = ring.count == 1 && (lookers == 0 || places > 1)
     let waker = tellsHost ? self.waker : nil
@@ -218,8 +227,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   /// Runs what is left; only lanes whose queues are gone can wait here now.
   package func discardWaiting() {
+    lock.withLock { isGone = true }
+    discard { runWaiting(&$0) }
+  }
+
+  private func discard(_ run: (inout DrainBudget) -> Void) {
     var budget = DrainBudget(remaining: Int.max)
-    runWaiting(&budget)
+    run(&budget)
     budget.dropSpareGate()
   }
 

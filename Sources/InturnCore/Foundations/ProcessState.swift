@@ -17,7 +17,7 @@ package enum ProcessState {
   }
 
   @inline(__always)
-  static var current: UInt32 { word.pointee.load(ordering: .relaxed) }
+  package static var current: UInt32 { word.pointee.load(ordering: .relaxed) }
 
   /// The epoch of newly created handles.
   @inline(__always)

@@ -54,22 +54,22 @@ extension UnsafeMutablePointer<Lane> {
     return true
   }
 
-  func cancelAllLocked(
-    areRunningAsked: Bool, cause: Cause = .request, _ outbox: inout Outbox
-  ) {
+  /// False as ``performLocked(_:)``.
+  func cancelAllLocked(areRunningAsked: Bool, cause: Cause, _ outbox: inout Outbox) -> Bool {
     // Keeps the lane from being cleared away while the lock is released in between.
     needExtra().pointee.quiet.outside += 1
     stopBurstLocked()
     if areRunningAsked {
       forEachRunningLocked { _ = requestCancelLocked($0, cause, &outbox) }
     }
-    cancelPendingLocked(cause, &outbox)
+    if !cancelPendingLocked(cause, &outbox) { return false }
     needExtra().pointee.quiet.outside -= 1
+    return true
   }
 
   /// Cancels what is in the buffers; segments of running operations stay. Releases the lock between
-  /// chunks, so that nobody is kept out for long.
-  func cancelPendingLocked(_ cause: Cause, _ outbox: inout Outbox) {
+  /// chunks, so that nobody is kept out for long. False as ``performLocked(_:)``.
+  func cancelPendingLocked(_ cause: Cause, _ outbox: inout Outbox) -> Bool {
     let extra = pointee.extra
     let keepsSegments =
       cause == .request
@@ -89,7 +89,7 @@ extension UnsafeMutablePointer<Lane> {
     cancelLocked(jobs, cause, keepsSegments: keepsSegments, &outbox)
     cancelLocked(inOrder, cause, keepsSegments: keepsSegments, &outbox)
     cancelLocked(standIns, cause, keepsSegments: keepsSegments, &outbox)
-    performLocked(&outbox)
+    return performLocked(&outbox)
   }
 
   /// Cancels blocked operations and the fence.

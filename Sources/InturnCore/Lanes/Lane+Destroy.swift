@@ -103,8 +103,9 @@ extension UnsafeMutablePointer<Lane> {
     extra.pointee.quiet.outside += 1
     var outbox = Outbox()
     if let timer = extra.pointee.pace?.pointee.timer { clock.disarm(timer) }
-    cutOffRunningLocked(&outbox)
-    cancelPendingLocked(.destroyed, &outbox)
+    guard cutOffRunningLocked(&outbox), cancelPendingLocked(.destroyed, &outbox) else {
+      return .forked
+    }
     extra.pointee.quiet.outside -= 1
     if isInside {
       pointee.lock.unlock()
@@ -126,7 +127,8 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Ends running operations. One that is being called is settled when its call returns; one that
   /// somebody is just ending, by whoever ends it.
-  private func cutOffRunningLocked(_ outbox: inout Outbox) {
+  /// False as ``performLocked(_:)``.
+  private func cutOffRunningLocked(_ outbox: inout Outbox) -> Bool {
     forEachRunningLocked { slot in
       let word: OperationWord
       if let before = slot.cutOffLocked(.cancelled, cause: .destroyed, &outbox) {
@@ -148,7 +150,7 @@ extension UnsafeMutablePointer<Lane> {
       if isGateOfBurstLocked(slot) { suspendBurstLocked(slot) }
       settleLocked(slot, endedInsideCall: false, &outbox)
     }
-    performLocked(&outbox)
+    return performLocked(&outbox)
   }
 
   /// Sleeps until the lane is not in use; not when the process exits, as drainers then stop where they
@@ -173,8 +175,7 @@ extension UnsafeMutablePointer<Lane> {
     CallFrame(lane: self).enter {
       while pointee.machine.flags.contains(.hasDeliveries) {
         budget.remaining = Int.max
-        if !deliverOneLocked(&budget) { return false }
-        performLocked(&budget.outbox)
+        if !deliverOneLocked(&budget) || !performLocked(&budget.outbox) { return false }
       }
       return true
     }
@@ -185,7 +186,7 @@ extension UnsafeMutablePointer<Lane> {
   /// still sleeps, returning it is left to them. Releases the lock.
   func leaveDestroyedLocked(_ outbox: inout Outbox) {
     let extra = pointee.extra!
-    performLocked(&outbox)
+    if !performLocked(&outbox) { return }
     if isInUse || extra.pointee.quiet.isBeingDestroyed {
       if !isInUse { wakeWaitersLocked() }
       pointee.lock.unlock()
@@ -197,8 +198,7 @@ extension UnsafeMutablePointer<Lane> {
       if !deliverAllLocked(&budget) { return }
       pointee.machine.active -= 1
     }
-    tellLastStatesLocked()
-    letOthersGoLocked()
+    if !tellLastStatesLocked() || !letOthersGoLocked() { return }
     if extra.pointee.quiet.waiters > 0 { extra.wakeups.advance() }
     if pointee.machine.scheduled > 0 || extra.pointee.quiet.waiters > 0 || isInUse {
       pointee.lock.unlock()
@@ -228,19 +228,23 @@ extension UnsafeMutablePointer<Lane> {
 
   /// Releases the events' handler, which destroys a context, and calls those who wait for quiet:
   /// all has been told, and nobody calls the queue any more. A scheduled drainer may take as long
-  /// as its executor likes, so this does not wait for it. Releases the lock and takes it again.
-  private func letOthersGoLocked() {
+  /// as its executor likes, so this does not wait for it. Releases the lock and takes it again; false
+  /// in a forked child, or when the process exits.
+  private func letOthersGoLocked() -> Bool {
     let extra = pointee.extra!
     let events = extra.pointee.events.map { Unmanaged.passRetained($0) }
     let quietCalls = extra.pointee.quiet.takeCalls()
-    if events == nil && quietCalls.isEmpty { return }
+    if events == nil && quietCalls.isEmpty { return true }
+    let process = ProcessState.current
     extra.pointee.events = nil
     extra.pointee.quiet.outside += 1
     pointee.lock.unlock()
     events?.release()
-    for call in quietCalls { call() }
+    for call in quietCalls where ProcessState.current == process { call() }
+    if ProcessState.current != process { return false }
     pointee.lock.lock()
     extra.pointee.quiet.outside -= 1
+    return true
   }
 
   /// Returns the lane to the slab, and releases the lock.

@@ -273,7 +273,10 @@ extension UnsafeMutablePointer<Lane> {
       // The token may have been the segment's alone.
       takePlaceBack(from: operation, generation: segment.segmentGeneration)
     }
-    if let destroy = segment.pointee.destroy { destroy(segment.pointee.context) }
+    if let destroy = segment.pointee.destroy {
+      destroy(segment.pointee.context)
+      if !budget.isStillOurs { return .stop }
+    }
     segment.dropReference()
     operation.dropReference()
     return relock(budget) ? .goOn : .stop

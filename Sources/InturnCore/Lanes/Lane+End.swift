@@ -189,6 +189,7 @@ extension UnsafeMutablePointer<Lane> {
       unlockForCall(&budget)
       if let function = callback.function {
         callback.call!(function, callback.context, slot.makeEnd())
+        if !budget.isStillOurs { return false }
       }
       if let destroy = callback.destroy { destroy(callback.context) }
       if !relock(budget) { return false }
@@ -213,7 +214,10 @@ extension UnsafeMutablePointer<Lane> {
     if isToldHere { budget.remaining -= 1 }
     let handlers = (slot.takeHandlerLocked(for: .cancel), slot.takeHandlerLocked(for: .preempt))
     unlockForCall(&budget)
-    if isToldHere { handlers.0.function!(handlers.0.context, slot.handle(.token).bits) }
+    if isToldHere {
+      handlers.0.function!(handlers.0.context, slot.handle(.token).bits)
+      if !budget.isStillOurs { return false }
+    }
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
     handlers.0.destroyContext()
     handlers.1.destroyContext()

@@ -172,16 +172,20 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Performs an outbox in the middle of a step: releases the lock and takes it again. The lane is
-  /// not freed meanwhile.
-  func performLocked(_ outbox: inout Outbox) {
-    if outbox.isEmpty { return }
+  /// not freed meanwhile. False, without the lock, in a child that was forked by what it has called:
+  /// the lane is the parent's.
+  func performLocked(_ outbox: inout Outbox) -> Bool {
+    if outbox.isEmpty { return true }
+    let process = ProcessState.current
     let extra = needExtra()
     let executor = pointee.machine.flags.contains(.destroyed) ? nil : self.executor
     extra.pointee.quiet.outside += 1
     pointee.lock.unlockAfterReadingObject()
     outbox.perform(executor)
+    if ProcessState.isForked(since: process) { return false }
     pointee.lock.lock()
     extra.pointee.quiet.outside -= 1
+    return true
   }
 
   /// Notes that somebody waits until the lane is quiet.

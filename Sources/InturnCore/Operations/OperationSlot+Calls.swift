@@ -107,7 +107,10 @@ extension UnsafeMutablePointer<OperationSlot> {
     _ token: Handle, _ condition: RawCondition?, _ mayGoBack: Bool
   ) -> Bool {
     if let condition, !loadWord().contains(.claimed) {
-      switch condition(pointee.context) {
+      let process = ProcessState.current
+      let verdict = condition(pointee.context)
+      if ProcessState.current != process { return false }
+      switch verdict {
       case 0: break
       case 1: _ = end(token, as: .finished, payload: .init(cause: .skipped))
       default: _ = end(token, as: .cancelled, payload: .init(cause: .condition))

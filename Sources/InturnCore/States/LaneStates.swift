@@ -91,8 +91,8 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// The queue is gone, and nothing of it is pending or running: tells the last states. Releases
-  /// the lock and takes it again.
-  func tellLastStatesLocked() {
+  /// the lock and takes it again; false as ``performLocked(_:)``.
+  func tellLastStatesLocked() -> Bool {
     let extra = pointee.extra!
     var outbox = Outbox()
     stageStatesLocked(&outbox)
@@ -100,7 +100,7 @@ extension UnsafeMutablePointer<Lane> {
       outbox.deliver(states.pointee.trails.map { StagedState(trail: $0, isLast: true) })
       dropStatesLocked()
     }
-    performLocked(&outbox)
+    return performLocked(&outbox)
   }
 
   /// The states are no longer observed.

@@ -142,8 +142,9 @@ extension Trail {
 
   /// Calls an observer with the contents of its mailbox, as its `post` has arranged.
   package func runMail(_ id: UInt64) {
+    let process = ProcessState.current
     // Makes a limited number of calls, then lets other work have its turn.
-    for _ in 0..<64 {
+    for _ in 0..<64 where ProcessState.current == process {
       lock.lock()
       guard let (observer, entry) = machine.beginRun(id) else {
         let gone = machine.takeOver()
@@ -155,6 +156,7 @@ extension Trail {
       TrailCall.enter(self, id, entry.depth, isInline: false) {
         observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.call(entry) }
       }
+      if ProcessState.isForked(since: process) { return }
       lock.lock()
       if !machine.runEnded(id) {
         giveUpLock { release(observer, id) }
@@ -167,7 +169,7 @@ extension Trail {
       if isAwaited { wakeLocked() }
       lock.unlock()
     }
-    postAgain(id)
+    if ProcessState.current == process { postAgain(id) }
   }
 
   /// Releases the observer of a removed place. Called without a lock.

@@ -425,12 +425,14 @@ public:
   ~queue() { reset(); }
 
   /* As queue_ref's, which does not change what the destructor does: here,
-     when_destroyed::automatic goes by the new executor.
+     when_destroyed::automatic goes by the new executor. With work that may
+     still wait at an executor of one's own, it goes by that.
      Threads: one at a time. */
   void set_executor(executor_ref executor) {
     queue_ref::set_executor(executor);
     if (ending_.goes_by_executor)
-      ending_.drains = executor == pool();
+      ending_.drains =
+          executor == pool() && (ending_.drains || work_left() == 0);
   }
 
   /* Destroys the queue now, as the destructor does. */
