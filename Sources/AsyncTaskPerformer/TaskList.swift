@@ -46,7 +46,7 @@ final class TaskList: @unchecked Sendable {
     defer { drainer.resume() }
     executor = Engine.createHostExecutor(
       label: nil,
-      waker: HostExecutor.Waker(call: { [self] _ in drainer.async { [self] in drain() } }))
+      waker: HostExecutor.Waker(call: { [self] _ in drainer.async { [self] in drain() } }))!
     var options = QueueOptions(kind: .fifo)
     let (status, queue) = "SynchronousDispatchGroup".withCString {
       options.label = $0

@@ -11,7 +11,7 @@ final class MainDelivery: Sendable {
   let executor: Handle
 
   private init() {
-    let executor = Engine.createHostExecutor(label: "main", waker: nil)
+    let executor = Engine.createHostExecutor(label: "main", waker: nil)!
     self.executor = executor
     let (_, host) = Engine.hostExecutor(executor)
     host!.setWaker(HostExecutor.Waker(call: { _ in Self.schedule(executor) }))

@@ -6,8 +6,9 @@ public func inturn_clock_create_manual(
   _ out_clock: UnsafeMutablePointer<inturn_clock>?
 ) -> inturn_status {
   guard let out_clock else { return refuse("out_clock") }
-  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
-  out_clock.pointee.bits = Engine.createManualClock().handle.bits
+  guard Engine.hasMemory, let clock = Engine.createManualClock()
+  else { return INTURN_E_NO_MEMORY }
+  out_clock.pointee.bits = clock.handle.bits
   return INTURN_OK
 }
 

@@ -8,40 +8,29 @@ public func inturn_executor_create(
   _ options: UnsafePointer<inturn_executor_options>?,
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  guard let options else {
-    guard let out_executor else { return refuse("out_executor") }
-    guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
-    out_executor.pointee.bits = Engine.createHostExecutor(label: nil, waker: nil).bits
-    return INTURN_OK
-  }
-  guard let options = sized(options) else { return refuse("options->size") }
+  let given = options.map { sized($0) }
+  if case .some(nil) = given { return refuse("options->size") }
+  let options = (given ?? nil) ?? inturn_executor_options()
   let wake = CallbackContext(context: options.wake_context, destroy: options.wake_destroy)
-  let isPool = options.workers > 0
-  if let field = wrongField(of: options) {
+  func refused(_ status: inturn_status) -> inturn_status {
     wake.release()
-    return refuse("options->", field)
+    return status
   }
-  guard let out_executor else {
-    wake.release()
-    return refuse("out_executor")
-  }
-  guard Engine.hasMemory else {
-    wake.release()
-    return INTURN_E_NO_MEMORY
-  }
+  if let field = wrongField(of: options) { return refused(refuse("options->", field)) }
+  guard let out_executor else { return refused(refuse("out_executor")) }
+  guard Engine.hasMemory else { return refused(INTURN_E_NO_MEMORY) }
   let label = options.label.map { Text(cString: $0) }
-  if isPool {
+  let executor: Handle?
+  if options.workers > 0 {
     wake.release()
-    out_executor.pointee.bits =
-      Engine.createPool(
-        workers: Int(options.workers), maximum: Int(options.max_workers), label: label
-      ).bits
+    executor = Engine.createPool(
+      workers: Int(options.workers), maximum: Int(options.max_workers), label: label)
   } else {
-    out_executor.pointee.bits =
-      Engine.createHostExecutor(
-        label: label, waker: waker(options.wake, wake), places: max(1, options.host_threads)
-      ).bits
+    executor = Engine.createHostExecutor(
+      label: label, waker: waker(options.wake, wake), places: max(1, options.host_threads))
   }
+  guard let executor else { return INTURN_E_NO_MEMORY }
+  out_executor.pointee.bits = executor.bits
   return INTURN_OK
 }
 
@@ -75,19 +64,24 @@ private func waker(
 public func inturn_executor_main(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  guard let out_executor else { return refuse("out_executor") }
-  guard Engine.isThere else { return INTURN_E_NO_MEMORY }
-  out_executor.pointee.bits = Engine.mainExecutor.bits
-  return INTURN_OK
+  give(Engine.mainExecutor, to: out_executor)
 }
 
 @_cdecl("inturn_executor_pool") @implementation
 public func inturn_executor_pool(
   _ out_executor: UnsafeMutablePointer<inturn_executor>?
 ) -> inturn_status {
-  guard let out_executor else { return refuse("out_executor") }
+  give(Engine.poolExecutor, to: out_executor)
+}
+
+/// Gives an executor that is there from the beginning.
+private func give(
+  _ executor: @autoclosure () -> Handle, to out_executor: UnsafeMutablePointer<inturn_executor>?,
+  in function: StaticString = #function
+) -> inturn_status {
+  guard let out_executor else { return refuse("out_executor", in: function) }
   guard Engine.isThere else { return INTURN_E_NO_MEMORY }
-  out_executor.pointee.bits = Engine.poolExecutor.bits
+  out_executor.pointee.bits = executor().bits
   return INTURN_OK
 }
 

@@ -6,8 +6,9 @@ public func inturn_owner_create(
   _ capacity: UInt64, _ out_owner: UnsafeMutablePointer<inturn_owner>?
 ) -> inturn_status {
   guard let out_owner else { return refuse("out_owner") }
-  guard Engine.hasMemory else { return INTURN_E_NO_MEMORY }
-  out_owner.pointee.bits = Engine.createOwner(capacity: capacity).bits
+  guard Engine.hasMemory, let owner = Engine.createOwner(capacity: capacity)
+  else { return INTURN_E_NO_MEMORY }
+  out_owner.pointee.bits = owner.bits
   return INTURN_OK
 }
 

@@ -49,24 +49,30 @@ package struct EngineStorage: ~Copyable {
     guard indexFloor < Handle.maximumIndex,
       let operations = Slab<OperationSlot>(above: indexFloor),
       let lanes = Slab<Lane>(above: indexFloor),
-      let values = ObjectSlab<ValueObject>(kind: .value, above: indexFloor),
-      let observations = ObjectSlab<ObservationObject>(kind: .observation, above: indexFloor),
-      let awaits = ObjectSlab<WaitGraph.Wait>(kind: .await, above: indexFloor)
+      let values = ObjectSlab<ValueObject>(.value, above: indexFloor),
+      let observations = ObjectSlab<ObservationObject>(.observation, above: indexFloor),
+      let awaits = ObjectSlab<WaitGraph.Wait>(.await, above: indexFloor),
+      let objects = EngineObjects(above: indexFloor)
+    else { return nil }
+    let systemClock = Clock(isManual: false)
+    let size = Engine.poolSize
+    let pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
+    let mainExecutor = HostExecutor(isMain: true)
+    guard let poolHandle = objects.add(pool), let mainExecutorHandle = objects.add(mainExecutor)
     else { return nil }
     self.operations = operations
     self.lanes = lanes
     self.values = values
     self.observations = observations
     self.awaits = awaits
-    objects = EngineObjects(above: indexFloor)
-    systemClock = Clock(isManual: false)
-    let size = Engine.poolSize
-    pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
+    self.objects = objects
+    self.systemClock = systemClock
+    self.pool = pool
+    self.mainExecutor = mainExecutor
+    self.poolHandle = poolHandle
+    self.mainExecutorHandle = mainExecutorHandle
     systemClockReference = .passUnretained(systemClock)
     poolReference = .passUnretained(pool)
-    mainExecutor = HostExecutor(isMain: true)
-    poolHandle = objects.add(pool)
-    mainExecutorHandle = objects.add(mainExecutor)
   }
 
   private static var indexStep: UInt32 { 1 << 12 }
@@ -94,32 +100,39 @@ package struct EngineStorage: ~Copyable {
   }
 }
 
-/// Objects with handles that are not in a slab.
+/// Objects with handles that others use: they are removed only when nobody does.
 final class EngineObjects: @unchecked Sendable {
-  // Safe to share: `lock` protects the tables, and the `users` of the objects in them.
+  // Safe to share: the slabs never change, and `lock` protects the users of the objects in them.
 
   let lock = BriefLock()
-  @exclusivity(unchecked) var executors: ObjectTable<Executor>
-  @exclusivity(unchecked) var clocks: ObjectTable<Clock>
-  @exclusivity(unchecked) var owners: ObjectTable<Owner>
-  @exclusivity(unchecked) var batches: ObjectTable<Batch>
+  let executors: ObjectSlab<Executor>
+  let clocks: ObjectSlab<Clock>
+  let owners: ObjectSlab<Owner>
+  let batches: ObjectSlab<Batch>
 
-  init(above floor: UInt32) {
-    executors = ObjectTable(kind: .executor, above: floor)
-    clocks = ObjectTable(kind: .clock, above: floor)
-    owners = ObjectTable(kind: .owner, above: floor)
-    batches = ObjectTable(kind: .batch, above: floor)
+  init?(above floor: UInt32) {
+    guard let executors = ObjectSlab<Executor>(.executor, above: floor),
+      let clocks = ObjectSlab<Clock>(.clock, above: floor),
+      let owners = ObjectSlab<Owner>(.owner, above: floor),
+      let batches = ObjectSlab<Batch>(.batch, above: floor)
+    else { return nil }
+    self.executors = executors
+    self.clocks = clocks
+    self.owners = owners
+    self.batches = batches
   }
 
-  func add(_ executor: Executor) -> Handle {
-    executor.handle = executors.add(executor)
-    return executor.handle
+  /// Nil when memory runs out, as of the slabs.
+  func add(_ executor: Executor) -> Handle? {
+    guard let handle = executors.add(executor) else { return nil }
+    executor.handle = handle
+    return handle
   }
 
-  /// Removes a released clock that no queue uses, unless it is from before a fork. With the lock.
+  /// Removes a released clock that no queue uses. With the lock.
   func removeUnused(_ clock: Clock) {
-    guard clock.isReleased, clock.users == 0, clocks.find(clock.handle).1 === clock else { return }
-    _ = clocks.remove(clock.handle)
+    // One from before a fork has a stale handle.
+    if clock.isReleased && clock.users == 0 { _ = clocks.remove(clock.handle) }
   }
 
   var highestIndex: UInt32 {

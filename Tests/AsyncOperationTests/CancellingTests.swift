@@ -195,7 +195,7 @@ import Testing
 
   /// A manual clock, and a queue that measures grace times with it.
   private struct Times {
-    let clock = Engine.createManualClock().handle
+    let clock = Engine.createManualClock()!.handle
     let queue: Handle
 
     init() { queue = GraceTimer.makeQueue(clock: clock) }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct LaneTests {
   /// A queue on an executor that the test drains.
   private struct Stage: ~Copyable {
-    let executor = Engine.createHostExecutor(label: nil, waker: nil)
+    let executor = Engine.createHostExecutor(label: nil, waker: nil)!
     let queue: Handle
 
     init(_ kind: QueueKind) {
@@ -194,9 +194,9 @@ import Testing
 
   @Test(arguments: Armed.allCases)
   func `a queue that is destroyed leaves no timer in its clock`(_ armed: Armed) {
-    let executor = Engine.createHostExecutor(label: nil, waker: nil)
+    let executor = Engine.createHostExecutor(label: nil, waker: nil)!
     let host = Engine.hostExecutor(executor).1!
-    let clock = Engine.createManualClock()
+    let clock = Engine.createManualClock()!
     let handle = clock.handle
     let isInteraction = armed == .shown || armed == .settling
     var options = QueueOptions(kind: isInteraction ? .interaction : .fifo)

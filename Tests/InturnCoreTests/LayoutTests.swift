@@ -333,13 +333,13 @@ import Testing
     #expect((indices.pointee.begin..<indices.pointee.unused) == engine.pointee.lanes.givenOut)
 
     let objects = UnsafePointer<inturn_layout_objects>(bitPattern: UInt(read.pointee.objects))!
-    let array = UnsafePointer<inturn_layout_array>(
-      bitPattern: UInt(objects.pointee.executors.entries))!
-    let entries = UnsafeRawPointer(array + 1).assumingMemoryBound(
-      to: inturn_layout_object_entry.self)
-    #expect(array.pointee.count == UInt64(engine.pointee.objects.executors.room))
-    #expect(entries[0].object == read.pointee.pool)
-    let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(entries[0].object))!
+    func first(in slab: inturn_layout_object_slab) -> UnsafePointer<inturn_layout_object> {
+      let segments = UnsafePointer<UInt64>(bitPattern: UInt(slab.slots.directory))!
+      return UnsafePointer(bitPattern: UInt(segments[0]))! + 1
+    }
+    let executors = first(in: objects.pointee.executors)
+    #expect((executors[0].generation, executors[0].object) == (1, read.pointee.pool))
+    let pool = UnsafePointer<inturn_layout_pool>(bitPattern: UInt(executors[0].object))!
     #expect(pool.pointee.executor.handle == engine.pointee.poolHandle.bits)
     #expect(pool.pointee.size == UInt64(engine.pointee.pool.size))
     let clock = Clock(isManual: true)
@@ -357,12 +357,13 @@ import Testing
     #expect(shared.pointee.lock & 0xFFFF == 0)
     fresh.lock.withLock { #expect(shared.pointee.lock & 0xFFFF == 1) }
     #expect(read.pointee.system_clock == bits(engine.pointee.systemClockReference.toOpaque()))
-    let tables = [
+    let slabs = [
       objects.pointee.executors, objects.pointee.clocks, objects.pointee.owners,
       objects.pointee.batches,
     ]
-    #expect(tables.allSatisfy { $0.floor == engine.pointee.indexFloor })
-    let main = UnsafePointer<inturn_layout_host>(bitPattern: UInt(entries[1].object))!
+    let kinds: [HandleKind] = [.executor, .clock, .owner, .batch]
+    #expect(slabs.map { $0.kind } == kinds.map { $0.rawValue })
+    let main = UnsafePointer<inturn_layout_host>(bitPattern: UInt(executors[1].object))!
     #expect(main.pointee.executor.handle == engine.pointee.mainExecutorHandle.bits)
     #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))
   }

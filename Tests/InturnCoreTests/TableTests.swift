@@ -8,35 +8,40 @@ import Testing
   final class Object {}
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func `an object table knows what a dictionary knows`(seed: UInt64) throws {
+  func `a slab of objects knows what a dictionary knows`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    var table = ObjectTable<Object>(kind: .clock)
+    guard let slab = ObjectSlab<Object>(.clock) else { fatalError("no memory") }
     var live: [UInt64: Object] = [:]
     var gone: Set<UInt64> = []
     for _ in 0..<20_000 {
       let isAdding = live.isEmpty || (live.count < 100 && Bool.random(using: &random))
       if isAdding {
         let object = Object()
-        let handle = table.add(object)
+        let added = slab.add(object)
+        let handle = try #require(added)
         #expect(live[handle.bits] == nil && !gone.contains(handle.bits))
         live[handle.bits] = object
       } else {
         let bits = try #require(live.keys.sorted().randomElement(using: &random))
-        let removed = table.remove(Handle(bits: bits))
+        let removed = slab.remove(Handle(bits: bits))
         #expect(removed === live[bits])
         live[bits] = nil
         gone.insert(bits)
       }
-      let count = table.count
-      #expect(count == live.count)
+      let count = slab.liveCount
+      #expect(count == UInt64(live.count))
     }
+    let listed = slab.givenOut.compactMap { slab.object(at: $0)?.handle.bits }
+    #expect(Set(listed) == Set(live.keys) && listed.count == live.count)
     for (bits, object) in live {
-      let found = table.find(Handle(bits: bits)).1
+      let found = slab.find(Handle(bits: bits)).1
       #expect(found === object)
     }
     for bits in gone {
-      let (status, found) = table.find(Handle(bits: bits))
+      let (status, found) = slab.find(Handle(bits: bits))
       #expect(status == .stale && found == nil)
+      let removed = slab.remove(Handle(bits: bits))
+      #expect(removed == nil)
     }
   }
 

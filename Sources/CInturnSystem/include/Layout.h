@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 11
+#define INTURN_LAYOUT_NUMBER 12
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -107,18 +107,17 @@ struct inturn_layout_trail {
   inturn_layout_address label; // an array of bytes
 };
 
-/// `ObjectTable`: the entries come after an array's header.
-struct inturn_layout_table {
-  uint32_t unread, floor;
-  inturn_layout_address entries;
-  uint64_t also_unread[2];
+/// `ObjectSlab`
+struct inturn_layout_object_slab {
+  uint8_t kind;
+  struct inturn_layout_slab slots;
 };
 
 /// `EngineObjects`
 struct inturn_layout_objects {
   uint64_t unread[2];
   uint32_t lock;
-  struct inturn_layout_table executors, clocks, owners, batches;
+  struct inturn_layout_object_slab executors, clocks, owners, batches;
 };
 
 struct inturn_layout_array {
@@ -126,8 +125,9 @@ struct inturn_layout_array {
   uint64_t count, capacity;
 };
 
-struct inturn_layout_object_entry {
-  uint32_t generation;
+/// `ObjectSlot`
+struct inturn_layout_object {
+  uint32_t generation, lock;
   inturn_layout_address object;
 };
 

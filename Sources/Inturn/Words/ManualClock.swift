@@ -2,7 +2,7 @@ import InturnCore
 
 /// A clock that stands still until it is advanced, so that time can be tested without waiting.
 public final class ManualClock: Sendable {
-  package let engineClock = Engine.createManualClock()
+  package let engineClock = Engine.createManualClock()!
 
   /// A clock that stands at zero.
   public init() {}

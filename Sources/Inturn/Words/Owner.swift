@@ -14,7 +14,7 @@ public final class Owner: Sendable {
   ///   are refused. Nil for no limit.
   public init(capacity: Int? = nil) {
     require(capacity ?? 1 > 0, "A capacity must be positive; use nil for no limit.")
-    handle = Engine.createOwner(capacity: UInt64(capacity ?? 0))
+    handle = Engine.createOwner(capacity: UInt64(capacity ?? 0))!
     core = Engine.owner(handle).1!
   }
 

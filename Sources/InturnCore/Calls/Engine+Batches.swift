@@ -11,14 +11,15 @@ extension Engine {
     }
     batch.use.isHeld = wantsHandle
     let status = withLane(queue) { lane in
-      batch.handle = withObjects { $0.batches.add(batch) }
+      guard let handle = current.pointee.objects.batches.add(batch) else { return .noMemory }
+      batch.handle = handle
       let status =
         count == 0
         ? lane.enqueueEmpty(batch, generation: queue.generation)
         : lane.enqueue(
           batch, generation: queue.generation, options: options.operation, edges: options.edges,
           item: item)
-      if status != .ok { _ = withObjects { $0.batches.remove(batch.handle) } }
+      if status != .ok { _ = current.pointee.objects.batches.remove(handle) }
       return status
     }
     return (status, status == .ok ? batch.handle : Handle(bits: 0))

@@ -6,16 +6,15 @@ extension Engine {
 
   package static func createHostExecutor(
     label: Text?, waker: HostExecutor.Waker?, places: UInt32 = 1
-  ) -> Handle {
-    let executor = HostExecutor(label: label, waker: waker, places: places)
-    return withObjects { $0.add(executor) }
+  ) -> Handle? {
+    current.pointee.objects.add(HostExecutor(label: label, waker: waker, places: places))
   }
 
-  package static func createPool(workers: Int, maximum: Int, label: Text?) -> Handle {
-    let pool = WorkerPool(
-      target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
-      clock: current.pointee.systemClock)
-    return withObjects { $0.add(pool) }
+  package static func createPool(workers: Int, maximum: Int, label: Text?) -> Handle? {
+    current.pointee.objects.add(
+      WorkerPool(
+        target: workers, maximum: maximum == 0 ? workers + 64 : maximum, label: label,
+        clock: current.pointee.systemClock))
   }
 
   package static var mainExecutor: Handle { current.pointee.mainExecutorHandle }
@@ -24,7 +23,7 @@ extension Engine {
 
   /// The host-driven executor that a handle names, or why there is none.
   package static func hostExecutor(_ handle: Handle) -> (Status, HostExecutor?) {
-    let (status, executor) = withObjects { $0.executors.find(handle) }
+    let (status, executor) = current.pointee.objects.executors.find(handle)
     guard let executor else { return (status, nil) }
     guard let host = executor as? HostExecutor else { return (.unsupported, nil) }
     return (.ok, host)
@@ -45,9 +44,10 @@ extension Engine {
 
   // MARK: Clocks
 
-  package static func createManualClock() -> Clock {
+  package static func createManualClock() -> Clock? {
     let clock = Clock(isManual: true)
-    withObjects { clock.handle = $0.clocks.add(clock) }
+    guard let handle = current.pointee.objects.clocks.add(clock) else { return nil }
+    clock.handle = handle
     return clock
   }
 
@@ -63,7 +63,7 @@ extension Engine {
   /// The clock that a handle names; the system's for a null handle.
   package static func clock(_ handle: Handle) -> (Status, Clock?) {
     if handle.bits == 0 { return (.ok, current.pointee.systemClock) }
-    return withObjects { $0.clocks.find(handle) }
+    return current.pointee.objects.clocks.find(handle)
   }
 
   package static func destroy(clock handle: Handle) -> Status {
@@ -76,26 +76,24 @@ extension Engine {
 
   // MARK: Owners
 
-  package static func createOwner(capacity: UInt64) -> Handle {
+  package static func createOwner(capacity: UInt64) -> Handle? {
     let owner = Owner(capacity: capacity)
-    return withObjects {
-      owner.handle = $0.owners.add(owner)
-      return owner.handle
-    }
+    guard let handle = current.pointee.objects.owners.add(owner) else { return nil }
+    owner.handle = handle
+    return handle
   }
 
   /// The owner that a handle names.
   package static func owner(_ handle: Handle) -> (Status, Owner?) {
-    withObjects { $0.owners.find(handle) }
+    current.pointee.objects.owners.find(handle)
   }
 
   package static func destroy(owner handle: Handle) -> Status {
-    let (status, owner) = withObjects { objects -> (Status, Owner?) in
-      let (status, owner) = objects.owners.find(handle)
-      return (status, owner == nil ? nil : objects.owners.remove(handle))
+    guard let owner = current.pointee.objects.owners.remove(handle) else {
+      return handle.refusal(for: .owner)
     }
-    owner?.goAway()
-    return status
+    owner.goAway()
+    return .ok
   }
 
   // MARK: The library
@@ -112,15 +110,13 @@ extension Engine {
 
   package static var statistics: LibraryStatistics {
     let engine = current
-    let (executors, clocks) = withObjects {
-      ($0.executors.count, $0.clocks.count)
-    }
     let slots = Int(engine.pointee.operations.liveCount)
     let operations = UInt64(max(0, slots - engine.pointee.gates.load(ordering: .relaxed)))
     return LibraryStatistics(
       workers: UInt32(engine.pointee.pool.threadCount),
       queues: engine.pointee.lanes.liveCount, operations: operations,
-      executors: UInt64(executors), clocks: UInt64(clocks),
+      executors: engine.pointee.objects.executors.liveCount,
+      clocks: engine.pointee.objects.clocks.liveCount,
       values: engine.pointee.values.liveCount,
       observations: engine.pointee.observations.liveCount)
   }

@@ -8,15 +8,13 @@ extension Engine {
     var options = BatchOptions()
     (options.policy, options.enough) = (policy, enough)
     let batch = Batch(options, queue: queue ?? Handle(bits: 0), count: count)!
-    if count > 0 { batch.handle = withObjects { $0.batches.add(batch) } }
+    if count > 0 { batch.handle = current.pointee.objects.batches.add(batch)! }
     return batch
   }
 
   package static func remove(_ batch: Batch) {
-    withObjects {
-      // A forked child does not have its parent's.
-      if $0.batches.find(batch.handle).0 == .ok { _ = $0.batches.remove(batch.handle) }
-    }
+    // A forked child does not have its parent's.
+    _ = current.pointee.objects.batches.remove(batch.handle)
   }
 
   /// The queue that an operation was given to; nil if there is no such operation.

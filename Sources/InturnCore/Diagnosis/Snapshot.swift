@@ -26,25 +26,27 @@ extension Engine {
 
     // MARK: Objects
 
-    private static var tables: Int { 4 }
+    private static var slabs: Int { 4 }
 
-    /// Sets `entry` if the place of the table is in use. False past the table's end.
+    /// Sets `entry` if the place of the slab is in use. False past its end.
     private func isThere(
-      _ objects: EngineObjects, _ table: Int, _ place: Int, _ entry: inout SnapshotEntry?
+      _ objects: EngineObjects, _ slab: Int, _ place: Int, _ entry: inout SnapshotEntry?
     ) -> Bool {
       func look<Object>(
-        _ table: borrowing ObjectTable<Object>, _ kind: SnapshotEntry.Kind,
+        _ slab: borrowing ObjectSlab<Object>, _ kind: SnapshotEntry.Kind,
         _ describe: (Object, inout SnapshotEntry) -> Void
       ) -> Bool {
-        if place >= table.room { return false }
-        guard let (handle, object) = table.object(at: place) else { return true }
+        let givenOut = slab.givenOut
+        if place >= givenOut.count { return false }
+        guard let (handle, object) = slab.object(at: givenOut.lowerBound + UInt32(place))
+        else { return true }
         var found = SnapshotEntry(kind)
         found.id = handle
         describe(object, &found)
         entry = found
         return true
       }
-      switch table {
+      switch slab {
       case 0: return look(objects.executors, .executor) { $0.describe(&$1) }
       case 1: return look(objects.clocks, .clock) { $0.describe(&$1) }
       case 2: return look(objects.owners, .owner) { $1.count = $0.operations }
@@ -56,19 +58,19 @@ extension Engine {
       var system = SnapshotEntry(.clock)
       Engine.current.pointee.systemClock.describe(&system)
       room.add(system)
-      var table = 0
+      var slab = 0
       var place = 0
-      while table < Self.tables {
+      while slab < Self.slabs {
         Engine.withObjects { objects in
           // A limit on places, as most may be empty.
           var looks = 4096
-          while table < Self.tables && room.free > 0 && looks > 0 {
+          while slab < Self.slabs && room.free > 0 && looks > 0 {
             looks -= 1
             var entry: SnapshotEntry?
-            if isThere(objects, table, place, &entry) {
+            if isThere(objects, slab, place, &entry) {
               place += 1
             } else {
-              (table, place) = (table + 1, 0)
+              (slab, place) = (slab + 1, 0)
             }
             if let entry { room.add(entry) }
           }

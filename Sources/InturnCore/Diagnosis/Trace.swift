@@ -65,7 +65,7 @@ package enum Trace {
       }
       trace.executor_label = { key, room, size in
         let handle = Handle(bits: key | Handle.tag(.executor) << 56)
-        guard let executor = Engine.withObjects({ $0.executors.find(handle).1 }) else {
+        guard let executor = Engine.current.pointee.objects.executors.find(handle).1 else {
           return false
         }
         var name =

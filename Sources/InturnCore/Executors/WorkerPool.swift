@@ -263,8 +263,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   /// Whether a thread of a pool sleeps at this address when it has nothing to do.
   static func isParker(_ address: UInt) -> Bool {
     Engine.withObjects { objects in
-      for place in 0..<objects.executors.room {
-        let pool = objects.executors.object(at: place)?.object as? WorkerPool
+      for index in objects.executors.givenOut {
+        let pool = objects.executors.object(at: index)?.object as? WorkerPool
         let isThere = pool?.lock.withLock {
           pool!.workers.contains { UInt(bitPattern: $0.parker) == address }
         }

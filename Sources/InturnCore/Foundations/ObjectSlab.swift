@@ -1,20 +1,12 @@
-/// Many objects with handles: a slab of references.
+/// Objects of one kind with handles: a slab of references.
 ///
 /// A handle is checked, and its object retained, under the lock of its slot.
 struct ObjectSlab<Object: AnyObject>: ~Copyable {
-  struct Slot: ~Copyable {
-    // First, for the thread sanitizer; see `Lane`.
-    /// `lock` protects it and `object`. Zero before the first use.
-    var generation: UInt32
-    let lock: BriefLock
-    var object: Unmanaged<Object>?
-  }
-
   private let kind: HandleKind
-  private let slots: Slab<Slot>
+  private let slots: Slab<ObjectSlot>
 
-  init?(kind: HandleKind, above floor: UInt32) {
-    guard let slots = Slab<Slot>(above: floor) else { return nil }
+  init?(_ kind: HandleKind, above floor: UInt32 = 0) {
+    guard let slots = Slab<ObjectSlot>(above: floor) else { return nil }
     self.kind = kind
     self.slots = slots
   }
@@ -28,7 +20,7 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
     guard let (index, slot) = slots.take() else { return nil }
     slot.pointee.lock.lock()
     slot.pointee.generation += 1
-    slot.pointee.object = .passRetained(object)
+    slot.pointee.object = Unmanaged.passRetained(object).toOpaque()
     let handle = Handle(kind, index: index, generation: slot.pointee.generation)
     slot.pointee.lock.unlock()
     return handle
@@ -45,9 +37,20 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
       slot.pointee.lock.unlock()
       return (handle.refusal(for: kind), nil)
     }
-    let found = object.takeUnretainedValue()
+    let found = Unmanaged<Object>.fromOpaque(object).takeUnretainedValue()
     slot.pointee.lock.unlockAfterReadingObject()
     return (.ok, found)
+  }
+
+  /// The indices that may have been given out so far.
+  var givenOut: Range<UInt32> { slots.givenOut }
+
+  /// The object at one of them, if there is one.
+  func object(at index: UInt32) -> (handle: Handle, object: Object)? {
+    guard let slot = slots.pointer(at: index) else { return nil }
+    let generation = slot.pointee.lock.withLock { slot.pointee.generation }
+    let handle = Handle(kind, index: index, generation: generation)
+    return find(handle).1.map { (handle, $0) }
   }
 
   /// Makes the handle stale and returns its object; nil when it was stale already.
@@ -59,9 +62,18 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
       return nil
     }
     slot.pointee.object = nil
-    let isUsedUp = slot.pointee.generation == Handle.maximumGeneration
     slot.pointee.lock.unlock()
-    slots.giveBack(handle.index, retired: isUsedUp)
-    return object.takeRetainedValue()
+    slots.giveBack(handle.index, retired: handle.generation == Handle.maximumGeneration)
+    return Unmanaged<Object>.fromOpaque(object).takeRetainedValue()
   }
+}
+
+/// The same for all kinds of objects, so that there is one slab's code for them.
+struct ObjectSlot: ~Copyable {
+  // First, for the thread sanitizer; see `Lane`.
+  /// `lock` protects it and `object`. Zero before the first use.
+  var generation: UInt32
+  let lock: BriefLock
+  /// Retained.
+  var object: UnsafeMutableRawPointer?
 }

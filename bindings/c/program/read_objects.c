@@ -152,31 +152,28 @@ uint64_t earlier_in_batch(struct reader *reader, const slot *slot) {
   return 0;
 }
 
-// Tables
+// Slabs
 
 static void
-add_table(struct reader *reader, const struct inturn_layout_table *table,
-          const char *name, int kind,
-          bool (*read)(struct reader *, uint64_t address, struct thing *)) {
+add_slab(struct reader *reader, const struct inturn_layout_object_slab *slab,
+         const char *name, int kind,
+         bool (*read)(struct reader *, uint64_t address, struct thing *)) {
   struct picture *picture = reader->picture;
-  struct inturn_layout_object_entry entry, again;
-  struct inturn_layout_array array;
-  if (!read_at(reader, table->entries, &array, sizeof array))
-    return;
-  for (uint64_t i = 0; i < array.count && i < array.capacity && i < MOST; i++) {
-    uint64_t at = table->entries + sizeof array + i * sizeof entry;
+  struct inturn_layout_object slot, again;
+  uint64_t at;
+  for (uint32_t i = 0;
+       (i = next_index(reader, &slab->slots, i, sizeof slot, &at));) {
     forget_pages(reader->memory);
-    if (!read_at(reader, at, &entry, sizeof entry) || !entry.object)
+    if (!read_at(reader, at, &slot, sizeof slot) || !slot.object)
       continue;
     size_t count = picture->count, ranges = reader->range_count;
     struct thing *thing = add_thing(picture, name);
-    thing->id =
-        handle(reader, kind, table->floor + (uint32_t)i + 1, entry.generation);
-    add_range(reader, thing->id, entry.object, 1);
-    // Its data belong to it for as long as it is in the table.
-    if (!read(reader, entry.object, thing) ||
+    thing->id = handle(reader, kind, i, slot.generation);
+    add_range(reader, thing->id, slot.object, 1);
+    // Its data belong to it for as long as it is in the slab.
+    if (!read(reader, slot.object, thing) ||
         !read_fresh(reader->memory, at, &again, sizeof again) ||
-        again.object != entry.object || again.generation != entry.generation) {
+        again.object != slot.object || again.generation != slot.generation) {
       cut(picture, count);
       reader->range_count = ranges;
     }
@@ -194,10 +191,10 @@ void add_objects(struct reader *reader) {
     reader->pool_type = pool.type;
   if (!read_at(reader, reader->engine.objects, &objects, sizeof objects))
     return;
-  add_table(reader, &objects.executors, "executor", EXECUTOR, read_executor);
-  add_table(reader, &objects.clocks, "clock", CLOCK, read_clock);
-  add_table(reader, &objects.owners, "owner", OWNER, read_owner);
-  add_table(reader, &objects.batches, "batch", BATCH, read_batch);
+  add_slab(reader, &objects.executors, "executor", EXECUTOR, read_executor);
+  add_slab(reader, &objects.clocks, "clock", CLOCK, read_clock);
+  add_slab(reader, &objects.owners, "owner", OWNER, read_owner);
+  add_slab(reader, &objects.batches, "batch", BATCH, read_batch);
   if (reader->range_count)
     qsort(reader->ranges, reader->range_count, sizeof *reader->ranges,
           by_begin);

@@ -341,21 +341,6 @@ static void add_queue(struct reader *reader, uint64_t address, uint32_t index) {
   }
 }
 
-/// The next index after one, and its address. 0 if there is none.
-static uint32_t next_lane(struct reader *reader, uint32_t index,
-                          uint64_t *out_address) {
-  const struct inturn_layout_slab *lanes = &reader->engine.lanes;
-  struct inturn_layout_indices indices;
-  if (!read_at(reader, lanes->indices, &indices, sizeof indices))
-    return 0;
-  if (index < indices.begin)
-    index = indices.begin - (indices.begin > 0);
-  while (++index < indices.unused && index < MOST)
-    if ((*out_address = element(reader, lanes, index, sizeof(lane))))
-      return index;
-  return 0;
-}
-
 uint32_t index_of(struct reader *reader, uint64_t address) {
   const struct inturn_layout_slab *lanes = &reader->engine.lanes;
   struct inturn_layout_indices indices;
@@ -375,6 +360,7 @@ uint32_t index_of(struct reader *reader, uint64_t address) {
 
 void add_queues(struct reader *reader) {
   uint64_t address;
-  for (uint32_t i = 0; (i = next_lane(reader, i, &address));)
+  for (uint32_t i = 0; (i = next_index(reader, &reader->engine.lanes, i,
+                                       sizeof(lane), &address));)
     add_queue(reader, address, i);
 }

@@ -165,6 +165,10 @@ void add_waits(struct reader *reader);
 /// The address of a slab's element of `size` bytes. 0 if there is none.
 uint64_t element(struct reader *reader, const struct inturn_layout_slab *slab,
                  uint32_t index, size_t size);
+/// The next index after one, and its address. 0 if there is none.
+uint32_t next_index(struct reader *reader,
+                    const struct inturn_layout_slab *slab, uint32_t index,
+                    size_t size, uint64_t *out_address);
 
 /// Reads a slot. False if it has none of the queue's operations at this moment.
 bool read_slot(struct queue *queue, uint64_t address, slot *slot);
