@@ -69,15 +69,6 @@ func name(_ text: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
   isValidLabel(text) ? text : nil
 }
 
-/// Destroys a callback's context when this object is released.
-final class ReleasedContext: Sendable {
-  private let context: CallbackContext
-
-  init(_ context: CallbackContext) { self.context = context }
-
-  deinit { context.release() }
-}
-
 /// Whether a label is NULL or UTF-8.
 func isValidLabel(_ label: UnsafePointer<CChar>?) -> Bool {
   guard let label else { return true }

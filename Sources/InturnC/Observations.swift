@@ -27,7 +27,7 @@ public func inturn_value_observe(
         if let old = entry.old { change.before = inturn_datum(old) }
         change.after = inturn_datum(entry.new)
         observer(callback.context, &change)
-      }, onEnd: { callback.release() }))
+      }, onRelease: { callback.release() }))
   if made.isOK { out_observation?.pointee.bits = observation.bits }
   return inturn_status(made)
 }

@@ -83,15 +83,15 @@ private func startRate(_ rate: inturn_rate) -> StartRate?? {
 }
 
 /// The handler of events, which keeps its context until its last use.
-private func eventHandler(_ options: inturn_queue_options) -> (@Sendable (QueueEvent) -> Void)? {
+private func eventHandler(_ options: inturn_queue_options) -> Callback<QueueEvent>? {
   let context = CallbackContext(context: options.event_context, destroy: options.event_destroy)
   let function = options.on_event
   if function == nil && options.event_destroy == nil { return nil }
-  let kept = ReleasedContext(context)
-  return { event in
-    var told = inturn_event(event)
-    withExtendedLifetime(kept) { function?(context.context, &told) }
-  }
+  return Callback(
+    call: { event in
+      var told = inturn_event(event)
+      function?(context.context, &told)
+    }, onRelease: { context.release() })
 }
 
 extension inturn_event {

@@ -72,7 +72,7 @@ extension Engine {
   package static func observe(
     _ queue: Handle, _ handler: @escaping @Sendable (QueueEvent) -> Void
   ) -> Status {
-    let events = LaneEvents(handler)
+    let events = LaneEvents(Callback(call: handler))
     return withLocked(queue, or: ()) { lane, _ in lane.observeLocked(events) }.0
   }
 

@@ -104,17 +104,11 @@ extension Engine {
     let none = Handle(bits: 0)
     let (found, trail) = trail(handle)
     let status = found == .ok && !hasMemory ? .noMemory : found
-    guard status == .ok, let trail else {
-      callback.onEnd()
-      return (status, none)
-    }
+    guard status == .ok, let trail else { return (status, none) }
     let object = ObservationObject(trail)
     var observation = none
     if wantsHandle {
-      guard let added = current.pointee.observations.add(object) else {
-        callback.onEnd()
-        return (.noMemory, none)
-      }
+      guard let added = current.pointee.observations.add(object) else { return (.noMemory, none) }
       observation = added
     }
     var options = options

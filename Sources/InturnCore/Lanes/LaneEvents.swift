@@ -30,7 +30,7 @@ final class LaneEvents: @unchecked Sendable {
     var next: UnsafeMutablePointer<Entry>?
   }
 
-  private let handler: @Sendable (QueueEvent) -> Void
+  private let handler: Callback<QueueEvent>
   @exclusivity(unchecked) private var first: UnsafeMutablePointer<Entry>?
   @exclusivity(unchecked) private var last: UnsafeMutablePointer<Entry>?
   /// Whether a thread is calling the handler; events are told one at a time.
@@ -40,7 +40,7 @@ final class LaneEvents: @unchecked Sendable {
   /// Whether `idle` was noted and nothing has happened since.
   @exclusivity(unchecked) var isIdle = true
 
-  init(_ handler: @escaping @Sendable (QueueEvent) -> Void) { self.handler = handler }
+  init(_ handler: Callback<QueueEvent>) { self.handler = handler }
 
   var canBeTold: Bool { first != nil && !isTelling }
 

@@ -11,7 +11,7 @@ package struct QueueOptions {
   package var gap: Int64 = 250_000_000
   package var rate: StartRate?
   package var stall = StallLimit.standard
-  package var onEvent: (@Sendable (QueueEvent) -> Void)?
+  package var onEvent: Callback<QueueEvent>?
 
   package init(kind: QueueKind) { traits = LaneTraits(kind) }
 }

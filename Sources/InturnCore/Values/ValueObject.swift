@@ -35,19 +35,19 @@ final class ObservationObject: Sendable {
   init(_ trail: Trail<RawValue>) { self.trail = trail }
 }
 
-/// Cleans up after an observation when its observer is released.
+/// Makes an observation's handle stale when its observer is released, and then lets go of the
+/// callback.
 private final class ObservationEnd: Sendable {
   private let handle: Handle
-  private let onEnd: @Sendable () -> Void
+  let callback: ObserverCallback
 
-  init(_ handle: Handle, onEnd: @escaping @Sendable () -> Void) {
+  init(_ handle: Handle, _ callback: ObserverCallback) {
     self.handle = handle
-    self.onEnd = onEnd
+    self.callback = callback
   }
 
   deinit {
     if handle.bits != 0 { _ = Engine.current.pointee.observations.remove(handle) }
-    onEnd()
   }
 }
 
@@ -61,27 +61,17 @@ package struct ObserveOptions {
   package init() {}
 }
 
-/// The callbacks of an observer of a value with a handle.
-package struct ObserverCallback: Sendable {
-  let call: @Sendable (TrailEntry<RawValue>) -> Void
-  /// Called once, after the last call; also when the observation could not begin.
-  let onEnd: @Sendable () -> Void
+/// The callback of an observer of a value with a handle. It is released after the last call; also
+/// when the observation could not begin.
+package typealias ObserverCallback = Callback<TrailEntry<RawValue>>
 
-  package init(
-    call: @escaping @Sendable (TrailEntry<RawValue>) -> Void, onEnd: @escaping @Sendable () -> Void
-  ) {
-    self.call = call
-    self.onEnd = onEnd
-  }
-
-  /// Creates the observer, and completes the options. Nil, after `onEnd`, when that fails.
+extension ObserverCallback {
+  /// Creates the observer, and completes the options. Nil when that fails.
   func observer(
     _ observation: Handle, _ options: inout ObserveOptions
   ) -> (Status, TrailObserver<RawValue>?) {
-    let end = ObservationEnd(observation, onEnd: onEnd)
-    let call: (TrailEntry<RawValue>) -> Void = { [call] entry in
-      withExtendedLifetime(end) { call(entry) }
-    }
+    let end = ObservationEnd(observation, self)
+    let call: (TrailEntry<RawValue>) -> Void = { entry in end.callback(entry) }
     if options.queue.bits != 0 {
       // Refuses a handle that names no queue. A queue that is destroyed later ends the observation.
       let (status, _) = Engine.statistics(of: options.queue)
