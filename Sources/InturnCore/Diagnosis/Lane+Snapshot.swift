@@ -163,13 +163,9 @@ extension UnsafeMutablePointer<Lane> {
     place.isBegun = true
     while let slot = next {
       if !addLocked(slot, state, &room, &place, handle) { return false }
-      next = slot.pointee.link == 0 ? nil : Self.slot(at: slot.pointee.link)
+      next = slot.next
     }
     return true
-  }
-
-  private static func slot(at index: UInt32) -> OperationSlot.Pointer? {
-    Engine.current.pointee.operations.pointer(at: index)
   }
 
   /// The operation after the last one that was added and is still in the list. Nil if all that the room
@@ -179,14 +175,12 @@ extension UnsafeMutablePointer<Lane> {
     _ place: LanePlace, _ handle: Handle
   ) -> OperationSlot.Pointer? {
     func linked(_ id: Handle) -> OperationSlot.Pointer? {
-      guard id.bits != 0, let slot = Self.slot(at: id.index), slot.lane == self else { return nil }
+      guard let slot = OperationSlot.Pointer(at: id.index), slot.lane == self else { return nil }
       let isBlocked = slot.pointee.flags.contains(.isBlocked)
       guard isBlocked == (state == .pending), slot.firstGeneration == id.generation
       else { return nil }
-      let previous = slot.pointee.previous
-      let isThere =
-        previous == 0 ? first == slot : Self.slot(at: previous)?.pointee.link == id.index
-      return isThere ? slot : nil
+      let previous = OperationSlot.Pointer(at: slot.pointee.previous)
+      return (previous.map { $0.next } ?? first) == slot ? slot : nil
     }
     if place.parts > 0, let slot = linked(place.partsOf) { return slot }
     var number = 0
@@ -194,7 +188,7 @@ extension UnsafeMutablePointer<Lane> {
       number += 1
       guard entry.kind == .operation, entry.queue == handle, let slot = linked(entry.id)
       else { continue }
-      return slot.pointee.link == 0 ? nil : Self.slot(at: slot.pointee.link)
+      return slot.next
     }
     return nil
   }

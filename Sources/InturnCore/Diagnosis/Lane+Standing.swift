@@ -137,25 +137,26 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   @inline(never)
-  private func makeLocked(
-    _ link: StallLink, isPatient: Bool = false, isShown: Bool = false
-  ) -> Standing {
+  private func makeLocked(_ link: StallLink, _ patience: Standing.Patience = .none) -> Standing {
     var standing = Standing(link)
     standing.waiting = waitingCountLocked
     standing.mark = markLocked
     standing.key = standing.mark
     standing.limit = stallLimitLocked
-    standing.isPatient = isPatient && !(isShown ? isQueueAwaitedLocked : isAwaitedLocked)
-    standing.isShown = isShown
+    switch patience {
+    case .none: break
+    case .unawaited: if !isAwaitedLocked { standing.patience = .unawaited }
+    case .shown: if !isQueueAwaitedLocked { standing.patience = .shown }
+    }
     return standing
   }
 
   @inline(never)
   private func queueLocked(
     _ cause: StallLink.Cause, at site: Site = .unknown, _ predicate: Text,
-    isPatient: Bool = false
+    _ patience: Standing.Patience = .none
   ) -> Standing {
-    makeLocked(linkLocked(cause, of: nil, at: site, predicate), isPatient: isPatient)
+    makeLocked(linkLocked(cause, of: nil, at: site, predicate), patience)
   }
 
   /// Whether somebody waits until nothing is left in the lane, as far as the library knows.
@@ -253,7 +254,7 @@ extension UnsafeMutablePointer<Lane> {
     let cause = Report.quoted(reason.map { Text(cString: $0) }, after: " for ")
     let time = Stall.text(now - extra.pointee.suspensions.since)
     let text = "it is suspended" + cause + site.inBrackets + ", and has been for " + time
-    return queueLocked(.suspended, at: site, text, isPatient: true)
+    return queueLocked(.suspended, at: site, text, .unawaited)
   }
 
   private func heldLocked(at now: Int64, for asker: Standing.Asker) -> Standing? {
@@ -261,8 +262,8 @@ extension UnsafeMutablePointer<Lane> {
     switch causeOfPaceLocked {
     case .view:
       let text: Text = pace.pointee.hasAppeared ? "its view is hidden" : "its view has not appeared"
-      return queueLocked(.view, text, isPatient: true)
-    case .clock: return queueLocked(.clock, Self.clockPredicate("start"), isPatient: true)
+      return queueLocked(.view, text, .unawaited)
+    case .clock: return queueLocked(.clock, Self.clockPredicate("start"), .unawaited)
     default:
       // It continues by itself, but a caller who waits for it may want to know.
       guard asker != .watchdog || isAwaitedLocked, let moment = pace.pointee.nextStart
@@ -291,7 +292,7 @@ extension UnsafeMutablePointer<Lane> {
       let text =
         cause == .clock
         ? Self.clockPredicate("attempt") : "its next attempt begins in " + Stall.text(rest)
-      standing = makeLocked(linkLocked(cause, of: slot, text), isPatient: true)
+      standing = makeLocked(linkLocked(cause, of: slot, text), .unawaited)
       if cause == .delay { standing.rest = rest }
     } else {
       standing = makeLocked(linkLocked(cause, of: slot))
@@ -313,7 +314,7 @@ extension UnsafeMutablePointer<Lane> {
 
   @inline(never)
   private func callbackLocked() -> Standing {
-    queueLocked(.callback, Self.callbackPredicate, isPatient: pointee.pending == 0)
+    queueLocked(.callback, Self.callbackPredicate, pointee.pending == 0 ? .unawaited : .none)
   }
 
   private static var callbackPredicate: Text { "a callback of it has not returned" }
@@ -358,10 +359,10 @@ extension UnsafeMutablePointer<Lane> {
     // limit of its own.
     let blocksOthers = stallLimitLocked != .standard && slot.keepsOthersBack
     let isShown = pointee.machine.traits.contains(.view)
-    let isPatient = pointee.pending == 0 && !blocksOthers || isShown
+    let patience: Standing.Patience = pointee.pending == 0 && !blocksOthers ? .unawaited : .none
     func standing(_ cause: StallLink.Cause, _ predicate: Text) -> Standing {
       var standing = makeLocked(
-        linkLocked(cause, of: slot, predicate), isPatient: isPatient, isShown: isShown)
+        linkLocked(cause, of: slot, predicate), isShown ? .shown : patience)
       slot.addReference()
       standing.running = slot
       standing.startedAt = startedAt(slot)
@@ -393,7 +394,7 @@ extension UnsafeMutablePointer<Lane> {
       let isAsked = word.contains(.restarting) && slot.pointee.flags.contains(.inDelivery)
       if !isAsked { return nil }
       return makeLocked(
-        linkLocked(.callback, of: slot, Self.callbackPredicate), isPatient: isPatient)
+        linkLocked(.callback, of: slot, Self.callbackPredicate), isShown ? .unawaited : patience)
     }
   }
 }

@@ -196,10 +196,10 @@ package struct Stall {
       }
       if links.isEmpty {
         waiting = found.waiting
-        isPatient = found.isPatient
+        isPatient = found.patience != .none
       } else {
         // What waits for an answer has as much time as who is asked.
-        isPatient = isPatient || (found.isShown && found.isPatient)
+        isPatient = isPatient || found.patience == .shown
         // A pending one that is named does not count as well.
         let isNamed = isOperation && lane == first && found.links[0].token == 0
         if isNamed && waiting > 0 { waiting -= 1 }

@@ -10,10 +10,7 @@ struct Standing {
   var key: UInt64 = 0
   /// The queue's own.
   var limit = StallLimit.standard
-  /// The stall may well be intended.
-  var isPatient = false
-  /// It is what an interaction queue shows.
-  var isShown = false
+  var patience = Patience.none
   /// Since when the last link's operation stands still whatever else its lane does: it has started and
   /// reports no progress, or others keep it back. Nil if that is not known.
   var since: Int64?
@@ -33,6 +30,15 @@ struct Standing {
   private(set) var nextValue: TrailBase?
   /// The line that waits for it, if work does.
   private(set) var lineOfWait: Site?
+
+  /// Why a stall may last longer.
+  enum Patience {
+    case none
+    /// It may well be intended, and nobody waits for any work in the lane.
+    case unawaited
+    /// It is what an interaction queue shows, and nobody waits for the queue.
+    case shown
+  }
 
   /// Who wants to know.
   enum Asker {

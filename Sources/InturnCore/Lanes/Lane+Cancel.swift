@@ -100,8 +100,7 @@ extension UnsafeMutablePointer<Lane> {
     while let slot = next {
       cutOffLocked(slot, .cancelled, cause, &outbox)
       // Other operations may have left the list with it.
-      next =
-        slot.pointee.flags.contains(.isBlocked) ? order.blocked(after: slot) : order.firstBlocked
+      next = slot.pointee.flags.contains(.isBlocked) ? slot.next : order.firstBlocked
     }
     if let fence = order.pointee.fence, !order.pointee.isFenceRunning {
       cutOffLocked(fence, .cancelled, cause, &outbox)

@@ -219,45 +219,29 @@ extension UnsafeMutablePointer<Lane> {
   // MARK: Running operations
 
   func addRunningLocked(_ slot: OperationSlot.Pointer) {
-    let operations = Engine.current
-    slot.pointee.previous = 0
-    slot.pointee.link = pointee.firstRunning
-    if pointee.firstRunning != 0 {
-      operations.pointee.operations.pointer(at: pointee.firstRunning)!.pointee.previous =
-        slot.pointee.index
-    }
-    pointee.firstRunning = slot.pointee.index
+    slot.link(after: 0, before: pointee.firstRunning)
+    pointee.firstRunning = slot.index
     pointee.machine.start()
   }
 
   func removeRunningLocked(_ slot: OperationSlot.Pointer) {
-    let engine = Engine.current
-    let (previous, next) = (slot.pointee.previous, slot.pointee.link)
-    if previous == 0 {
-      pointee.firstRunning = next
-    } else {
-      engine.pointee.operations.pointer(at: previous)!.pointee.link = next
-    }
-    if next != 0 { engine.pointee.operations.pointer(at: next)!.pointee.previous = previous }
+    let (previous, next) = slot.unlink()
+    if previous == 0 { pointee.firstRunning = next }
     pointee.machine.release()
   }
 
   /// The running operation that was started last.
-  var firstRunningSlot: OperationSlot.Pointer? {
-    let index = pointee.firstRunning
-    return index == 0 ? nil : Engine.current.pointee.operations.pointer(at: index)
-  }
+  var firstRunningSlot: OperationSlot.Pointer? { OperationSlot.Pointer(at: pointee.firstRunning) }
 
   func forEachRunningLocked(
     while goesOn: @autoclosure () -> Bool = true, _ body: (OperationSlot.Pointer) -> Void
   ) {
-    let engine = Engine.current
-    var index = pointee.firstRunning
-    while index != 0 && goesOn() {
-      let slot = engine.pointee.operations.pointer(at: index)!
-      index = slot.pointee.link
-      body(slot)
-    }
+    _ =
+      goesOn()
+      && OperationSlot.Pointer.forEach(from: pointee.firstRunning) {
+        body($0)
+        return goesOn()
+      }
   }
 }
 

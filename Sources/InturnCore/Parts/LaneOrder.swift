@@ -157,53 +157,24 @@ extension UnsafeMutablePointer<LaneOrder> {
 
   func block(_ slot: OperationSlot.Pointer) {
     slot.pointee.flags.insert(.isBlocked)
-    slot.pointee.link = 0
-    slot.pointee.previous = pointee.lastBlocked
-    if pointee.lastBlocked == 0 {
-      pointee.firstBlocked = slot.index
-    } else {
-      Self.slot(pointee.lastBlocked).pointee.link = slot.index
-    }
+    slot.link(after: pointee.lastBlocked, before: 0)
+    if pointee.lastBlocked == 0 { pointee.firstBlocked = slot.index }
     pointee.lastBlocked = slot.index
     pointee.blocked += 1
   }
 
   func unblock(_ slot: OperationSlot.Pointer) {
     slot.pointee.flags.remove(.isBlocked)
-    let (previous, next) = (slot.pointee.previous, slot.pointee.link)
-    if previous == 0 {
-      pointee.firstBlocked = next
-    } else {
-      Self.slot(previous).pointee.link = next
-    }
-    if next == 0 {
-      pointee.lastBlocked = previous
-    } else {
-      Self.slot(next).pointee.previous = previous
-    }
+    let (previous, next) = slot.unlink()
+    if previous == 0 { pointee.firstBlocked = next }
+    if next == 0 { pointee.lastBlocked = previous }
     pointee.blocked -= 1
   }
 
-  private static func slot(_ index: UInt32) -> OperationSlot.Pointer {
-    Engine.current.pointee.operations.pointer(at: index).unsafelyUnwrapped
-  }
-
-  var firstBlocked: OperationSlot.Pointer? {
-    pointee.firstBlocked == 0 ? nil : Self.slot(pointee.firstBlocked)
-  }
-
-  func blocked(after slot: OperationSlot.Pointer) -> OperationSlot.Pointer? {
-    slot.pointee.link == 0 ? nil : Self.slot(slot.pointee.link)
-  }
+  var firstBlocked: OperationSlot.Pointer? { OperationSlot.Pointer(at: pointee.firstBlocked) }
 
   func forEachBlocked(_ body: (OperationSlot.Pointer) -> Bool) -> Bool {
-    var index = pointee.firstBlocked
-    while index != 0 {
-      let slot = Self.slot(index)
-      index = slot.pointee.link
-      if !body(slot) { return false }
-    }
-    return true
+    OperationSlot.Pointer.forEach(from: pointee.firstBlocked, body)
   }
 
   // MARK: Out
