@@ -12,11 +12,11 @@ public func inturn_queue_get_statistics(
   result.pending = statistics.pending
   result.running = statistics.running
   result.finished = statistics.finished
-  result.failed = statistics.failed
-  result.cancelled = statistics.cancelled
+  result.failed = statistics.ends.failed
+  result.cancelled = statistics.ends.cancelled
   result.next_start_ns = statistics.nextStart
-  result.timed_out = statistics.timedOut
-  result.abandoned = statistics.abandoned
+  result.timed_out = statistics.ends.timedOut
+  result.abandoned = statistics.ends.abandoned
   guard let out_statistics else { return refuse("out_statistics") }
   guard fill(out_statistics, result) else { return refuse("out_statistics->size") }
   return INTURN_OK

@@ -126,7 +126,7 @@ import Testing
       return
     }
     #expect(Engine.cancelAll(queue) == .ok)
-    #expect(Engine.statistics(of: queue).1.cancelled == 9)
+    #expect(Engine.statistics(of: queue).1.ends.cancelled == 9)
     #expect(Engine.resume(queue) == .ok)
     for turn in host.turns {
       guard case .left = LaneDrainer(turn).next(tag: 0) else {
@@ -146,7 +146,7 @@ import Testing
     Self.enqueue(queue, 1)
     #expect(host.turns.isEmpty)
     Engine.leave(queue, as: .failed)
-    #expect(Engine.statistics(of: queue).1.failed == 1)
+    #expect(Engine.statistics(of: queue).1.ends.failed == 1)
     #expect(host.turns.count == 1)
     #expect(!Engine.enter(queue))
     let drainer = LaneDrainer(host.turns.removeFirst())
@@ -228,7 +228,7 @@ import Testing
       drainer.plainReturned()
       if place == 0 { continue }
       let (_, counts) = Engine.statistics(of: queue)
-      #expect(counts.cancelled == 1 && counts.finished == 0 && counts.running == 1)
+      #expect(counts.ends.cancelled == 1 && counts.finished == 0 && counts.running == 1)
       #expect(Self.run(drainer, tag: 0) == nil)
       #expect(Engine.end(token, as: .finished) == .ok)
     }

@@ -31,10 +31,10 @@ public struct QueueStatistics: Sendable, Equatable {
     pending = Int(numbers.pending)
     running = Int(numbers.running)
     finished = Int(numbers.finished)
-    failed = Int(numbers.failed)
-    cancelled = Int(numbers.cancelled)
-    timedOut = Int(numbers.timedOut)
-    abandoned = Int(numbers.abandoned)
+    failed = Int(numbers.ends.failed)
+    cancelled = Int(numbers.ends.cancelled)
+    timedOut = Int(numbers.ends.timedOut)
+    abandoned = Int(numbers.ends.abandoned)
     suspends = Int(numbers.suspends)
     if numbers.nextStart != 0 { nextStart = .nanoseconds(numbers.nextStart) }
   }

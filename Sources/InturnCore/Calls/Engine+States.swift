@@ -21,37 +21,32 @@ extension Engine {
 
   /// Creates a value that shows a state. Its holder can only read and observe it.
   private static func createValue(
-    _ kind: RawValue.Kind, aspect: UInt32, follow: (StateTrail) -> Status
+    aspect: UInt32 = 0, follow: (StateTrail) -> Status
   ) -> (Status, Handle) {
-    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
-    let object = ValueObject(stateOf: kind)
-    guard let handle = current.pointee.values.add(object) else {
-      return (.noMemory, Handle(bits: 0))
-    }
+    let none = Handle(bits: 0)
+    guard hasMemory else { return (.noMemory, none) }
+    let object = ValueObject()
+    guard let handle = current.pointee.values.add(object) else { return (.noMemory, none) }
     let status = follow(StateTrail.make(object.trail, aspect: aspect) { $0 })
-    if status == .ok { return (.ok, handle) }
+    if status == .ok {
+      object.kind = object.trail.value.kind
+      return (.ok, handle)
+    }
     _ = current.pointee.values.remove(handle)
-    return (status, Handle(bits: 0))
+    return (status, none)
   }
 
   package static func createValue(_ aspect: QueueAspect, of queue: Handle) -> (Status, Handle) {
-    let kind: RawValue.Kind =
-      switch aspect {
-      case .pending, .running, .nextStart: .integer
-      case .suspended: .boolean
-      case .progress: .progress
-      }
-    return createValue(kind, aspect: aspect.rawValue) { follow($0, queue: queue) }
+    createValue(aspect: aspect.rawValue) { follow($0, queue: queue) }
   }
 
   package static func createValue(
     _ aspect: OperationAspect, of operation: Handle
   ) -> (Status, Handle) {
-    let kind: RawValue.Kind = aspect == .state ? .integer : .progress
-    return createValue(kind, aspect: aspect.rawValue) { follow($0, operation: operation) }
+    createValue(aspect: aspect.rawValue) { follow($0, operation: operation) }
   }
 
   package static func createValue(progressOf batch: Handle) -> (Status, Handle) {
-    createValue(.progress, aspect: 0) { follow($0, batch: batch) }
+    createValue { follow($0, batch: batch) }
   }
 }

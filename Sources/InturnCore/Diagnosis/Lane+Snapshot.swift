@@ -69,9 +69,7 @@ extension UnsafeMutablePointer<Lane> {
     entry.suspends = statistics.suspends
     entry.pending = statistics.pending
     entry.running = statistics.running
-    entry.ended =
-      statistics.finished + statistics.failed + statistics.cancelled + statistics.timedOut
-      + statistics.abandoned
+    entry.ended = statistics.finished + statistics.ends.sum
     entry.moment = statistics.nextStart
     if pointee.machine.flags.contains(.closed) { entry.flags.insert(.closed) }
     if pointee.machine.flags.contains(.waitedFor) { entry.flags.insert(.waitedFor) }

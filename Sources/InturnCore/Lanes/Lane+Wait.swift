@@ -54,9 +54,8 @@ extension UnsafeMutablePointer<Lane> {
     result.pending = waitingCountLocked
     result.nextStart = nextStartLocked
     result.finished = pointee.finished
-    result.running = UInt64(
-      pointee.machine.running - (pointee.extra?.pointee.ends.keepingPlaces ?? 0))
-    var ends = pointee.extra?.pointee.ends ?? EndCounts()
+    if let extra = pointee.extra { result.ends = extra.pointee.ends }
+    result.running = UInt64(pointee.machine.running - result.ends.keepingPlaces)
     // The operation that was started last may have ended before its queue noticed. An operation
     // that a burst has started counts as finished until it turns out otherwise.
     if let slot = firstRunningSlot, !slot.pointee.flags.contains(.counted) {
@@ -65,15 +64,11 @@ extension UnsafeMutablePointer<Lane> {
       if word.isEnded { result.running -= 1 }
       if isOfBurst && !word.isEnded { result.finished -= 1 }
       if !isOfBurst && word.isEnded, let outcome = word.outcome {
-        ends.add(outcome)
+        result.ends.add(outcome)
         if outcome == .finished { result.finished += 1 }
       }
     }
     result.suspends = pointee.extra?.pointee.suspensions.count ?? 0
-    result.failed = ends.failed
-    result.cancelled = ends.cancelled
-    result.timedOut = ends.timedOut
-    result.abandoned = ends.abandoned
     return result
   }
 
@@ -117,10 +112,7 @@ package struct QueueStatistics {
   package var pending: UInt64 = 0
   package var running: UInt64 = 0
   package var finished: UInt64 = 0
-  package var failed: UInt64 = 0
-  package var cancelled: UInt64 = 0
-  package var timedOut: UInt64 = 0
-  package var abandoned: UInt64 = 0
+  package var ends = EndCounts()
   /// The moment before which nothing starts; 0 for none.
   package var nextStart: Int64 = 0
 }

@@ -1,9 +1,9 @@
 /// How a queue's operations have ended, except those that finished.
-struct EndCounts {
-  private(set) var failed: UInt64 = 0
-  private(set) var cancelled: UInt64 = 0
-  private(set) var timedOut: UInt64 = 0
-  private(set) var abandoned: UInt64 = 0
+package struct EndCounts {
+  package private(set) var failed: UInt64 = 0
+  package private(set) var cancelled: UInt64 = 0
+  package private(set) var timedOut: UInt64 = 0
+  package private(set) var abandoned: UInt64 = 0
   /// Running operations that the queue knows to have ended and that still hold their places.
   var keepingPlaces: UInt32 = 0
 

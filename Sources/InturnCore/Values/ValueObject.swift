@@ -1,10 +1,12 @@
 import Synchronization
 
 /// The object behind a value's handle.
-final class ValueObject: Sendable {
+final class ValueObject: @unchecked Sendable {
+  // Safe to share: `kind` is set before the handle is given out, and nothing else changes.
+
   let trail: Trail<RawValue>
   /// The type of everything that it ever holds.
-  let kind: RawValue.Kind
+  @exclusivity(unchecked) var kind: RawValue.Kind
   let references: ReferenceFunctions
   /// Whether it shows a state of the engine's, which its holder cannot change.
   let isState: Bool
@@ -16,12 +18,12 @@ final class ValueObject: Sendable {
     isState = false
   }
 
-  /// A value that will show a state.
-  init(stateOf kind: RawValue.Kind) {
+  /// A value that will show a state, of whatever kind that is.
+  init() {
     references = ReferenceFunctions()
-    // A placeholder until it follows the state.
+    // Placeholders until it follows the state.
     trail = Trail(.boolean(false))
-    self.kind = kind
+    kind = .boolean
     isState = true
   }
 }
