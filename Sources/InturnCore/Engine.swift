@@ -187,7 +187,9 @@ package enum Engine {
     let (exchanged, existing) = address.pointee.compareExchange(
       expected: 0, desired: UInt(bitPattern: new), ordering: .acquiringAndReleasing)
     if !exchanged {
-      // Another thread was first, and nothing refers to this engine yet.
+      // Another thread was first, and nothing refers to this engine yet but its own executors.
+      _ = new.pointee.objects.executors.remove(new.pointee.poolHandle)
+      _ = new.pointee.objects.executors.remove(new.pointee.mainExecutorHandle)
       new.deinitialize(count: 1)
       new.deallocate()
       return Pointer(bitPattern: existing)!

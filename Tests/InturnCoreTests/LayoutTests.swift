@@ -362,7 +362,7 @@ import Testing
       objects.pointee.batches,
     ]
     let kinds: [HandleKind] = [.executor, .clock, .owner, .batch]
-    #expect(slabs.map { $0.kind } == kinds.map { $0.rawValue })
+    #expect(slabs.map { Int($0.kind) } == kinds.map { HandleKind.allCases.firstIndex(of: $0) })
     let main = UnsafePointer<inturn_layout_host>(bitPattern: UInt(executors[1].object))!
     #expect(main.pointee.executor.handle == engine.pointee.mainExecutorHandle.bits)
     #expect((main.pointee.is_main, main.pointee.places, main.pointee.drainers) == (1, 1, 0))

@@ -334,7 +334,8 @@ package final class Batch: @unchecked Sendable {
     let token = Handle(bits: entry.pointee.token.load(ordering: .relaxed))
     guard token.bits != 0 && token.bits != BatchEntry.takenOut else {
       // The lane took it out before its start.
-      let cause: Cause = Engine.isAlive(queue) ? .request : .destroyed
+      let isAlive = Engine.lane(queue)?.isOf(queue) == true
+      let cause: Cause = isAlive ? .request : .destroyed
       return BatchEntry.End(end: OperationEnd(outcome: .cancelled, cause: cause))
     }
     // The slot still belongs to the operation while its context is destroyed.

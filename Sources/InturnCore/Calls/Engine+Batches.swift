@@ -25,15 +25,6 @@ extension Engine {
     return (status, status == .ok ? batch.handle : Handle(bits: 0))
   }
 
-  /// Whether a queue has not been destroyed.
-  static func isAlive(_ queue: Handle) -> Bool {
-    withLane(queue) { lane in
-      lane.pointee.lock.lock()
-      defer { lane.pointee.lock.unlock() }
-      return lane.pointee.generation == queue.generation ? .ok : .stale
-    } == .ok
-  }
-
   /// The batch that a handle names.
   package static func batch(_ handle: Handle) -> (Status, Batch?) {
     withObjects { objects in

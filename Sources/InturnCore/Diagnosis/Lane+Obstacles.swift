@@ -47,7 +47,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     defer { pointee.lock.unlock() }
     return slot.lane == self && slot.loadWord().isPending && slot.blockers > 0
-      && Batch.isBatch(of: slot.pointee.destroy, slot.pointee.context)
+      && Batch.entry(slot.pointee.destroy, slot.pointee.context) != nil
   }
 
   /// An operation of the same batch that has to end before this pending one, with a reference. The

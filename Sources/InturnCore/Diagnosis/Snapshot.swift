@@ -175,10 +175,6 @@ extension Batch {
     return job.context == Unmanaged.passUnretained(self).toOpaque()
   }
 
-  static func isBatch(of destroy: RawDestroy?, _ context: UnsafeMutableRawPointer?) -> Bool {
-    of(destroy, context) != nil
-  }
-
   /// The caller has the lane's lock, so no entry can go away.
   @inline(never)
   private static func of(

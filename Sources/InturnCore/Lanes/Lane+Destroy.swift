@@ -156,17 +156,14 @@ extension UnsafeMutablePointer<Lane> {
   /// Sleeps until the lane is not in use; not when the process exits, as drainers then stop where they
   /// are. Releases the lock meanwhile.
   private func waitUntilUnusedLocked() {
-    let extra = pointee.extra!
     var backoff = Backoff()
     while isInUse && !ProcessState.isExiting {
-      pointee.machine.flags.insert(.waitedFor)
-      let seen = extra.wakeups.pointee.load(ordering: .relaxed)
-      pointee.lock.unlock()
-      if backoff.isShort {
-        backoff.pause()
-      } else {
-        extra.wakeups.wait(while: seen, timeoutNanoseconds: -1)
+      if !backoff.isShort {
+        sleepLocked(-1)
+        continue
       }
+      pointee.lock.unlock()
+      backoff.pause()
       pointee.lock.lock()
     }
   }

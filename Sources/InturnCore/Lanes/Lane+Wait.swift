@@ -22,8 +22,7 @@ extension UnsafeMutablePointer<Lane> {
     let entry = WaitGraph.enter(.queue(self))
     pointee.lock.lock()
     let status =
-      entry == nil
-      ? .deadlock : sleepUntilQuietLocked(extra, generation, timeoutNanoseconds)
+      entry == nil ? .deadlock : sleepUntilQuietLocked(generation, timeoutNanoseconds)
     extra.pointee.quiet.waiters -= 1
     if status == .timedOut { listLocked(left) }
     unlock()
@@ -31,20 +30,24 @@ extension UnsafeMutablePointer<Lane> {
     return status
   }
 
-  private func sleepUntilQuietLocked(
-    _ extra: UnsafeMutablePointer<LaneExtra>, _ generation: UInt32, _ timeoutNanoseconds: Int64
-  ) -> Status {
+  private func sleepUntilQuietLocked(_ generation: UInt32, _ timeoutNanoseconds: Int64) -> Status {
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     while true {
       if pointee.generation != generation { return .stale }
       if isQuiet { return .ok }
       guard let rest = limit.remaining else { return .timedOut }
-      pointee.machine.flags.insert(.waitedFor)
-      let seen = extra.wakeups.pointee.load(ordering: .relaxed)
-      pointee.lock.unlock()
-      extra.wakeups.wait(while: seen, timeoutNanoseconds: rest)
-      pointee.lock.lock()
+      sleepLocked(rest)
     }
+  }
+
+  /// Sleeps until the lane may be quiet, or not in use. Releases the lock meanwhile.
+  func sleepLocked(_ timeoutNanoseconds: Int64) {
+    let wakeups = pointee.extra!.wakeups
+    pointee.machine.flags.insert(.waitedFor)
+    let seen = wakeups.pointee.load(ordering: .relaxed)
+    pointee.lock.unlock()
+    wakeups.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
+    pointee.lock.lock()
   }
 
   var statisticsLocked: QueueStatistics {

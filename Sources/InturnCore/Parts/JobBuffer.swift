@@ -185,14 +185,7 @@ struct JobBuffer {
 
   /// Calls `body` with each job in order, until it returns false. False when it has.
   func forEach(_ body: (Job) -> Bool) -> Bool {
-    var next = head
-    while let chunk = next {
-      for position in chunk.pointee.start..<chunk.pointee.count
-      where !body(chunk.jobs[Int(position)]) {
-        return false
-      }
-      next = chunk.pointee.next
-    }
-    return true
+    var beginning = JobPlace()
+    return forEach(from: &beginning, body)
   }
 }

@@ -9,6 +9,8 @@ struct JobPlace {
   private var round: UInt32 = 0
   private var position: UInt32 = 0
 
+  fileprivate var isNew: Bool { chunk == nil }
+
   fileprivate func isIn(_ chunk: Chunk.Pointer) -> Bool {
     chunk == self.chunk && chunk.pointee.number == number
   }
@@ -31,7 +33,7 @@ extension JobBuffer {
   /// Calls `body` with each job from a place on, until it returns false; the next walk then begins
   /// at that job. False when it has.
   func forEach(from place: inout JobPlace, _ body: (Job) -> Bool) -> Bool {
-    var found = head
+    var found = place.isNew ? nil : head
     while let chunk = found, !place.isIn(chunk) { found = chunk.pointee.next }
     var next = found ?? head
     while let chunk = next {

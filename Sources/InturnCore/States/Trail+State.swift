@@ -37,10 +37,6 @@ extension Trail {
   package func finish() {
     lock.lock()
     machine.isFinal = true
-    let pulled = machine.pulledToEnd()
-    let gone = machine.takeOver()
-    lock.unlockAfterReadingObject()
-    for place in gone { release(place) }
-    for place in pulled { wake(pulled: place) }
+    unlock(releasing: machine.takeOver(), waking: machine.pulledToEnd())
   }
 }

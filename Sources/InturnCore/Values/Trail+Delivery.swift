@@ -66,12 +66,18 @@ extension Trail {
       }
       if step.action == .call { endCallLocked() }
     }
-    let pulled = machine.pulledToEnd()
-    let gone = machine.takeOver()
+    unlock(releasing: machine.takeOver(), waking: machine.pulledToEnd())
+  }
+
+  /// Releases the lock, and lets those go that are told nothing more.
+  @inlinable
+  func unlock(
+    releasing gone: [TrailMachine<Value>.Place], waking pulled: [TrailMachine<Value>.Place] = []
+  ) {
     if isAwaited { wakeLocked() }
-    lock.unlock()
+    lock.unlockAfterReadingObject()
     for place in gone { release(place) }
-    for place in pulled { wake(pulled: place) }
+    for place in pulled { _ = postMail(place.id) }
   }
 
   /// An observer's call has returned.
@@ -127,7 +133,8 @@ extension Trail {
   }
 
   /// False when nobody will empty the mailbox. True also when the observation is gone.
-  private func postMail(_ id: UInt64) -> Bool {
+  @usableFromInline
+  func postMail(_ id: UInt64) -> Bool {
     lock.lock()
     // Not the observer: whoever cancels it meanwhile releases it, and must be the last to do so.
     var post: TrailObserver<Value>.Post?
@@ -147,10 +154,7 @@ extension Trail {
     for _ in 0..<64 where ProcessState.current == process {
       lock.lock()
       guard let (observer, entry) = machine.beginRun(id) else {
-        let gone = machine.takeOver()
-        lock.unlock()
-        for place in gone { release(place) }
-        return
+        return unlock(releasing: machine.takeOver())
       }
       lock.unlock()
       TrailCall.enter(self, id, entry.depth, isInline: false) {
@@ -184,7 +188,4 @@ extension Trail {
   func release(_ observer: UnsafeRawPointer, _ id: UInt64) {
     TrailCall.enter(self, id, 0, isInline: false) { observer.observer(of: Value.self).release() }
   }
-
-  @usableFromInline
-  func wake(pulled place: TrailMachine<Value>.Place) { _ = postMail(place.id) }
 }

@@ -31,9 +31,7 @@ extension Trail {
         if let step { post(step) }
       }
     } else {
-      let gone = machine.takeOver()
-      lock.unlockAfterReadingObject()
-      for place in gone { release(place) }
+      unlock(releasing: machine.takeOver())
     }
     return (id, value, number)
   }
@@ -67,11 +65,7 @@ extension Trail {
   package func close() {
     lock.lock()
     let gone = machine.close()
-    let pulled = machine.pulledToEnd()
-    if isAwaited { wakeLocked() }
-    lock.unlock()
-    for place in gone { release(place) }
-    for place in pulled { wake(pulled: place) }
+    unlock(releasing: gone, waking: machine.pulledToEnd())
   }
 
   /// Closes the trail if its owner agrees (`mayEnd`, called without a lock), and waits until no
