@@ -18,7 +18,9 @@ extension DrainSession {
   private func runJobsInFrame<ActorType: Actor>(
     on actor: isolated ActorType, of drainer: LaneDrainer
   ) async {
-    _ = await Frame(core).bind(isolation: actor) { await runJobs(on: actor, of: drainer) }
+    _ = await Frame.bind(.init(of: core.queue), isolation: actor) {
+      await runJobs(on: actor, of: drainer)
+    }
   }
 
   private func runJobs<ActorType: Actor>(

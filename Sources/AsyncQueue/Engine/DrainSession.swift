@@ -73,7 +73,7 @@ final class DrainSession: @unchecked Sendable {
   func runClosures(_ turn: OutsideExecutor.Turn) async {
     let drainer = LaneDrainer(turn)
     core.begin(self)
-    _ = await Frame(core).bind(isolation: nil) { await runClosures(of: drainer) }
+    _ = await Frame.bind(.init(of: core.queue), isolation: nil) { await runClosures(of: drainer) }
     core.progressed()
   }
 

@@ -128,7 +128,7 @@ extension HeldTask {
     if isRefused { return await performRefused(body) }
     // It has been claimed, as the task would not run otherwise.
     begin()
-    let value = await bind(isolation: nil, body).get()
+    let value = await Frame.bind(framed, isolation: nil, body).get()
     finish()
     return value
   }

@@ -3,7 +3,7 @@ import Inturn
 /// The place of a task that cannot be refused and has neither a name nor limits: a plain operation
 /// of its lane, which a cancel-all only marks.
 @usableFromInline
-class PlainPlace: OwnedFrame, @unchecked Sendable {
+class PlainPlace: Place, @unchecked Sendable {
   // Safe to share: see the superclass; `isMarked` is written before the task begins.
 
   /// Whether it was asked to end before it started.
@@ -21,7 +21,7 @@ class PlainPlace: OwnedFrame, @unchecked Sendable {
     let status = Engine.enqueueObstinate(
       core.queue, at: site, context: context(tag)
     ) {
-      OwnedFrame.reference(UInt(bitPattern: $0)).release()
+      Place.reference(UInt(bitPattern: $0)).release()
     }
     if status == .ok { return true }
     reference.release()

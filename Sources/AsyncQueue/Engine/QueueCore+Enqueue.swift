@@ -63,7 +63,7 @@ extension QueueCore {
   func placeOnActor(
     _ label: String?, _ priority: TaskPriority?, in registry: TaskRegistry?,
     from fileID: StaticString, _ line: UInt
-  ) -> OwnedFrame {
+  ) -> Place {
     // On the lane, a ticket counts as ended when its body begins, which observed states would show.
     let isObserved = interests.load(ordering: .relaxed) & Interest.states != 0
     if isObserved || !isPlain(label) {
@@ -123,8 +123,8 @@ extension QueueCore {
     // for it.
     turn.adopt(makeTask(turn))
     do {
-      let entry = try TaskWaits.enter(.turn(self), at: site)
-      defer { TaskWaits.leave(entry) }
+      let entry = try Frame.enter(at: site) { self.needsForTurn }
+      defer { WaitGraph.leave(entry) }
       try await enqueueWhenRoom(turn)
     } catch {
       turn.giveUp(error)
@@ -150,17 +150,17 @@ extension QueueCore {
     do {
       // As for a visit.
       if Self.canThrow(Failure.self) { try Task.checkCancellation() }
-      var entry = try TaskWaits.enter(.turn(self), at: Site(fileID, line))
-      defer { TaskWaits.leave(entry) }
+      var entry = try Frame.enter(at: Site(fileID, line)) { self.needsForTurn }
+      defer { WaitGraph.leave(entry) }
       turn = try await turnForCaller(
         isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
       var deadlock: QueueError?
       if !turn.decide() {
         // What comes before it, or its own options, may need what the caller holds.
-        TaskWaits.leave(entry)
+        WaitGraph.leave(entry)
         entry = .none
         do throws(QueueError) {
-          entry = try TaskWaits.enter(.turn(self, turn), at: Site(fileID, line))
+          entry = try Frame.enter(at: Site(fileID, line)) { turn.needsForEnd }
         } catch {
           deadlock = error
           turn.cancelPending()
@@ -180,7 +180,7 @@ extension QueueCore {
       return try await runRefused(fileID, line, body)
     }
     turn.begin(isOwn: false)
-    switch await turn.bind(isolation: isolation, body) {
+    switch await Frame.bind(turn.framed, isolation: isolation, body) {
     case .success(let value):
       let isTooLate = turn.finish()
       if isTooLate, let error = QueueError.ended(.timedOut(.maxRun)) as? Failure { throw error }
@@ -200,8 +200,8 @@ extension QueueCore {
   ) async throws(Failure) -> Value {
     if let nothing = () as? Value { return nothing }
     do throws(QueueError) {
-      let entry = try TaskWaits.enter(.quiet(self), at: Site(fileID, line))
-      defer { TaskWaits.leave(entry) }
+      let entry = try Frame.enter(at: Site(fileID, line)) { [.quiet(self.queue)] }
+      defer { WaitGraph.leave(entry) }
       await waitUntilQuiet(timeout: nil)
     } catch {
       stop(error, fileID, line)
@@ -231,7 +231,7 @@ extension Turn {
     begin()
     do {
       try Task.checkCancellation()
-      let value = try await bind(isolation: #isolation, body).get()
+      let value = try await Frame.bind(framed, isolation: #isolation, body).get()
       if !finish() { return value }
     } catch {
       finish(throwing: error)
@@ -249,7 +249,7 @@ extension Turn {
   }
 }
 
-extension OwnedFrame {
+extension Place {
   /// The same for a body that does not throw and runs even when it is cancelled.
   @inlinable
   @inline(__always)
@@ -259,7 +259,7 @@ extension OwnedFrame {
     if isRefused { return await performRefused(body) }
     while !decide() { await waitForOffer() }
     begin()
-    let value = await bind(isolation: #isolation, body).get()
+    let value = await Frame.bind(framed, isolation: #isolation, body).get()
     finish()
     return value
   }

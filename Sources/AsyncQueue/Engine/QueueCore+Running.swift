@@ -2,43 +2,43 @@ import Inturn
 
 /// Running tasks of plain operations, which the lane does not know.
 extension QueueCore {
-  func begin(_ frame: OwnedFrame) {
-    let reference = Unmanaged.passUnretained(frame)
+  func begin(_ place: Place) {
+    let reference = Unmanaged.passUnretained(place)
     lock.lock()
-    frame.next = firstFrame
-    firstFrame?._withUnsafeGuaranteedRef { $0.previous = reference }
-    firstFrame = reference
+    place.next = firstPlace
+    firstPlace?._withUnsafeGuaranteedRef { $0.previous = reference }
+    firstPlace = reference
     lock.unlock()
   }
 
   /// One of them has begun. Called under the lane's lock.
   func noteBegun() { begun.wrappingAdd(1, ordering: .relaxed) }
 
-  func end(_ frame: OwnedFrame, hasBegun: Bool = false) {
+  func end(_ place: Place, hasBegun: Bool = false) {
     lock.lock()
-    if let previous = frame.previous {
-      previous._withUnsafeGuaranteedRef { $0.next = frame.next }
+    if let previous = place.previous {
+      previous._withUnsafeGuaranteedRef { $0.next = place.next }
     } else {
-      firstFrame = frame.next
+      firstPlace = place.next
     }
-    frame.next?._withUnsafeGuaranteedRef { $0.previous = frame.previous }
+    place.next?._withUnsafeGuaranteedRef { $0.previous = place.previous }
     if hasBegun { begun.wrappingSubtract(1, ordering: .relaxed) }
     lock.unlock()
   }
 
-  var runningFrameCount: Int { lock.withLock { begun.load(ordering: .relaxed) } }
+  var runningPlaceCount: Int { lock.withLock { begun.load(ordering: .relaxed) } }
 
-  var runningPlainFrames: [OwnedFrame] {
-    var frames: [OwnedFrame] = []
+  var runningPlainPlaces: [Place] {
+    var places: [Place] = []
     lock.lock()
-    var next = firstFrame
-    while let frame = next?.takeUnretainedValue() {
+    var next = firstPlace
+    while let place = next?.takeUnretainedValue() {
       // Its task keeps it until the end is noted under this lock.
-      frames.append(frame)
-      next = frame.next
+      places.append(place)
+      next = place.next
     }
     lock.unlockAfterReadingObject()
-    return frames
+    return places
   }
 
   /// Whether nothing is pending or running. An operation on an actor is in the core's list before
@@ -46,6 +46,6 @@ extension QueueCore {
   var isQuiet: Bool {
     // A destroyed queue is quiet, too.
     Engine.drain(queue, timeoutNanoseconds: 0) != .timedOut
-      && (kind != .actor || runningFrameCount == 0)
+      && (kind != .actor || runningPlaceCount == 0)
   }
 }

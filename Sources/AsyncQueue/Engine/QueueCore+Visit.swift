@@ -15,9 +15,11 @@ extension QueueCore {
     }
     switch await frame.bind(isolation: isolation, body) {
     case .success(let value):
+      end(visit: frame)
       endVisit()
       return value
     case .failure(let error):
+      end(visit: frame)
       endVisit(error)
       throw error
     }
@@ -28,8 +30,11 @@ extension QueueCore {
   func beginVisit(canThrow: Bool) -> Frame? {
     if !beginSection(canThrow: canThrow) { return nil }
     // A FIFO queue has one visit at a time.
-    return kind == .fifo ? visitFrame : Frame(self)
+    return kind == .fifo ? visitFrame : Frame(of: .init(of: queue))
   }
+
+  @usableFromInline
+  func end(visit frame: Frame) { if kind != .fifo { frame.giveBack() } }
 
   /// The same for a body that does not suspend. It cannot wait for anything, so it needs no frame.
   @usableFromInline

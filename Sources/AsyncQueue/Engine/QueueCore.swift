@@ -39,7 +39,7 @@ final class QueueCore: @unchecked Sendable {
   /// Created on first use.
   @exclusivity(unchecked) private var madeStates: QueueStates?
   /// Operations that run, or are about to, and that the lane does not know.
-  @exclusivity(unchecked) var firstFrame: Unmanaged<OwnedFrame>?
+  @exclusivity(unchecked) var firstPlace: Unmanaged<Place>?
   /// How many of them have begun on an actor. Incremented under the lane's lock, decremented under
   /// `lock`.
   let begun = Atomic<Int>(0)
@@ -87,9 +87,10 @@ final class QueueCore: @unchecked Sendable {
     }
     guard status == .ok else { fatalError("Inturn: no memory or thread for a queue") }
     self.queue = queue
-    _ = TaskWaits.areSeenByOthers
-    visitFrame = Frame(self)
+    visitFrame = Frame(of: .init(of: queue))
   }
+
+  deinit { visitFrame.giveBack() }
 
   /// The queue's name in messages.
   var described: String {
@@ -131,7 +132,7 @@ final class QueueCore: @unchecked Sendable {
 
     func laneIsReady(_ turn: OutsideExecutor.Turn) { core.drive(LaneDrainer(turn)) }
 
-    func keep(_ context: UInt) { _ = OwnedFrame.reference(context).retain() }
+    func keep(_ context: UInt) { _ = Place.reference(context).retain() }
 
     var isAwaited: Bool { core.callers.load(ordering: .relaxed) > 0 || core.isRoomAwaited }
 
@@ -153,14 +154,14 @@ final class QueueCore: @unchecked Sendable {
     switch step {
     case .offered(let context): offer(context)
     case .wentBack(let turn, HeldTask.tag, let context):
-      startTasks(turn, OwnedFrame.reference(context).takeUnretainedValue().priority)
+      startTasks(turn, Place.reference(context).takeUnretainedValue().priority)
     case .wentBack(let turn, let tag, _): startSession(turn, PlainPriority(tag: tag))
     case .plain, .left: break
     }
   }
 
   /// Tells an operation, which was retained for this, that it is offered.
-  func offer(_ context: UInt) { OwnedFrame.reference(context).takeRetainedValue().offer() }
+  func offer(_ context: UInt) { Place.reference(context).takeRetainedValue().offer() }
 
   /// Runs plain operations, in a task of their priority.
   private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
@@ -234,19 +235,19 @@ final class QueueCore: @unchecked Sendable {
     } while true
     let session = lock.withLock { self.session }
     session?.escalate(to: priority)
-    for frame in runningFrames() { frame.escalate(to: priority) }
+    for place in runningPlaces() { place.escalate(to: priority) }
   }
 
-  func escalateIfUrgent(_ frame: OwnedFrame) {
+  func escalateIfUrgent(_ place: Place) {
     let urgent = urgency.load(ordering: .relaxed)
-    if urgent > frame.priority { frame.escalate(to: TaskPriority(rawValue: urgent)) }
+    if urgent > place.priority { place.escalate(to: TaskPriority(rawValue: urgent)) }
   }
 
   // MARK: Cancelling
 
   func cancelAll() {
     _ = Engine.cancelAll(queue)
-    for frame in runningFrames(areAskedToEnd: true) { frame.askToEnd() }
+    for place in runningPlaces(areAskedToEnd: true) { place.askToEnd() }
     lock.lock()
     let session = self.session
     let displaced = self.displaced.values.map(\.self)
@@ -257,13 +258,13 @@ final class QueueCore: @unchecked Sendable {
     progressed()
   }
 
-  private func runningFrames(areAskedToEnd: Bool = false) -> [OwnedFrame] {
-    var frames: [OwnedFrame] = runningPlainFrames
+  private func runningPlaces(areAskedToEnd: Bool = false) -> [Place] {
+    var places: [Place] = runningPlainPlaces
     Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
       // The queue or the task keeps it until the engine, which is locked now, learns of its end.
-      frames.append(OwnedFrame.reference(UInt(bitPattern: $0)).takeUnretainedValue())
+      places.append(Place.reference(UInt(bitPattern: $0)).takeUnretainedValue())
     }
-    return frames
+    return places
   }
 
   // MARK: What happened

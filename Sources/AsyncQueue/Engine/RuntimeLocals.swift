@@ -1,27 +1,9 @@
 internal import CSwiftTask
+import Inturn
 
-/// Facts about task-local values that the Swift runtime knows and the standard library does not
+/// A fact about task-local values that the Swift runtime knows and the standard library does not
 /// expose.
 enum RuntimeLocals {
-  /// The runtime's key of a task-local.
-  struct Key: @unchecked Sendable {
-    // Safe to share: the address of an object that is never freed.
-    fileprivate let object: UnsafeRawPointer
-
-    fileprivate var bits: UInt { UInt(bitPattern: object) }
-  }
-
-  static func key<Value>(of local: TaskLocal<Value>) -> Key {
-    Key(object: UnsafeRawPointer(Unmanaged.passRetained(local).toOpaque()))
-  }
-
-  /// Where the current task, or the thread outside of tasks, has its binding of a task-local; nil
-  /// for none. Each binding, and each copy of one, has a different address.
-  @inline(__always)
-  static func binding(of key: Key) -> UnsafeMutableRawPointer? { cswift_task_binding(key.object) }
-
-  // MARK: Whether anything is bound
-
   /// Whether task-local values are bound that work has to inherit. Also true when that cannot be
   /// told: an enqueue then creates a task, which inherits them.
   ///
@@ -42,12 +24,14 @@ enum RuntimeLocals {
   }
 
   @TaskLocal private static var probe: UInt = 0
-  private static let probeKey = key(of: $probe)
+  /// An object that is never freed.
+  private nonisolated(unsafe) static let probeKey = UnsafeRawPointer(
+    Unmanaged.passRetained($probe).toOpaque())
 
   @inline(never)
   private static var areBoundOutside: Bool {
     $probe.withValue(1) {
-      guard let own = binding(of: probeKey) else { return true }
+      guard let own = cswift_task_binding(probeKey) else { return true }
       return isForeign(Header(before: own).previous)
     }
   }
@@ -60,7 +44,7 @@ enum RuntimeLocals {
       // The lowest bits tell values from markers between them.
       if item & 3 != 0 { return true }
       let header = Header(item)
-      if header.key != Frame.key.bits { return true }
+      if header.key != Frame.key { return true }
       item = header.previous
     }
     return false

@@ -3,24 +3,24 @@ import Inturn
 /// Operations whose tasks are cancelled together.
 @usableFromInline
 final class TaskRegistry: @unchecked Sendable {
-  // Safe to share: `lock` protects `frames`. No function is called while it is held.
+  // Safe to share: `lock` protects `places`. No function is called while it is held.
 
   private let lock = BriefLock()
-  @exclusivity(unchecked) private var frames: [ObjectIdentifier: OwnedFrame] = [:]
+  @exclusivity(unchecked) private var places: [ObjectIdentifier: Place] = [:]
 
-  func add(_ frame: OwnedFrame) {
-    lock.withLock { frames[ObjectIdentifier(frame)] = frame }
+  func add(_ place: Place) {
+    lock.withLock { places[ObjectIdentifier(place)] = place }
   }
 
-  func remove(_ frame: OwnedFrame) {
-    _ = lock.withLock { frames.removeValue(forKey: ObjectIdentifier(frame)) }
+  func remove(_ place: Place) {
+    _ = lock.withLock { places.removeValue(forKey: ObjectIdentifier(place)) }
   }
 
-  /// Cancels the tasks of all frames, including those that are just being created. Running ones
+  /// Cancels the tasks of all places, including those that are just being created. Running ones
   /// come last: the end of one must not let another begin that has not been cancelled yet.
   func cancelAll() {
-    var frames = lock.withLock { self.frames.values.map(\.self) }
-    _ = frames.partition { $0.hasStarted }
-    for frame in frames { frame.askToEnd() }
+    var places = lock.withLock { self.places.values.map(\.self) }
+    _ = places.partition { $0.hasStarted }
+    for place in places { place.askToEnd() }
   }
 }

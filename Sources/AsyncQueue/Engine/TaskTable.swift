@@ -12,9 +12,9 @@ import Synchronization
 enum TaskTable {
   private struct Entry {
     var task: TaskAddress
-    var frame: Unmanaged<OwnedFrame>?
+    var place: Unmanaged<Place>?
 
-    static var none: Entry { Entry(task: .none, frame: nil) }
+    static var none: Entry { Entry(task: .none, place: nil) }
   }
 
   /// A part of the table, for the tasks in some of the memory blocks: one cache line. Lock and
@@ -71,15 +71,15 @@ enum TaskTable {
     }
 
     @inline(__always)
-    func findLocked(_ task: TaskAddress) -> Unmanaged<OwnedFrame>? {
-      entries[Int(indexLocked(task))].frame
+    func findLocked(_ task: TaskAddress) -> Unmanaged<Place>? {
+      entries[Int(indexLocked(task))].place
     }
 
     @inline(__always)
-    mutating func addLocked(_ task: TaskAddress, _ frame: Unmanaged<OwnedFrame>) {
+    mutating func addLocked(_ task: TaskAddress, _ place: Unmanaged<Place>) {
       count += 1
       if count > mask / 2 { resizeLocked(to: (mask + 1) * 4) }
-      entries[Int(indexLocked(task))] = Entry(task: task, frame: frame)
+      entries[Int(indexLocked(task))] = Entry(task: task, place: place)
     }
 
     @inline(__always)
@@ -147,11 +147,11 @@ enum TaskTable {
   // MARK: Operations
 
   /// From now until `remove`, the operation is found by its task, which lives that long. The caller
-  /// keeps the frame alive.
-  static func add(_ frame: OwnedFrame, of task: TaskAddress) {
+  /// keeps the place alive.
+  static func add(_ place: Place, of task: TaskAddress) {
     let shard = shard(of: task)
     shard.lock.pointee.lock()
-    shard.content.pointee.addLocked(task, Unmanaged.passUnretained(frame))
+    shard.content.pointee.addLocked(task, Unmanaged.passUnretained(place))
     shard.lock.pointee.unlock()
   }
 
@@ -163,7 +163,7 @@ enum TaskTable {
   }
 
   /// The operation of a task that is known to be alive.
-  static func find(_ task: TaskAddress) -> OwnedFrame? {
+  static func find(_ task: TaskAddress) -> Place? {
     let shard = shard(of: task)
     shard.lock.pointee.lock()
     defer { shard.lock.pointee.unlockAfterReadingObject() }

@@ -43,7 +43,7 @@ extension Turn {
     }
     do {
       try Task.checkCancellation()
-      let value = try await bind(isolation: #isolation, body).get()
+      let value = try await Frame.bind(framed, isolation: #isolation, body).get()
       finish(.finished, box: ValueBox(value))
     } catch {
       let isCancelled = error is CancellationError && Task.isCancelled

@@ -3,7 +3,7 @@ import Inturn
 /// The place of an operation that can be cancelled individually, or that has a label or options:
 /// one of the engine's slots. Its body runs in its own task, or in its caller's.
 @usableFromInline
-final class Turn: OwnedFrame, @unchecked Sendable {
+final class Turn: Place, @unchecked Sendable {
   // Safe to share: see the superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
   // written before the turn is enqueued.
 
@@ -44,6 +44,7 @@ final class Turn: OwnedFrame, @unchecked Sendable {
   }
 
   override var isCancellable: Bool { !isObstinate }
+  override var hasProgress: Bool { true }
 
   /// By which it can be cancelled individually; nil if it cannot, or is over.
   var ownHandle: Handle? { lock.withLock { handle } }
@@ -324,9 +325,6 @@ final class Turn: OwnedFrame, @unchecked Sendable {
     finish(
       outcome, error: outcome == .failed ? error : nil, box: isTold ? ErrorBox(error) : nil)
   }
-
-  /// Sets the operation's progress.
-  func report(_ progress: Progress) -> Bool { Engine.setProgress(progress, of: token) == .ok }
 
   /// Releases everything about the operation, which is over or was refused.
   @usableFromInline

@@ -29,8 +29,8 @@ extension OrderedQueue {
     timeout: Duration?, at site: Site
   ) async throws(QueueError) -> [OperationInfo] {
     require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
-    let entry = try TaskWaits.enter(.quiet(core), at: site)
-    defer { TaskWaits.leave(entry) }
+    let entry = try Frame.enter(at: site) { [core] in [.quiet(core.queue)] }
+    defer { WaitGraph.leave(entry) }
     await core.waitUntilQuiet(timeout: timeout)
     return core.list(atMost: 100)
   }

@@ -9,14 +9,14 @@ extension Task where Failure == Never {
 
   @inlinable
   init<ActorType: Actor>(
-    name: String?, priority: TaskPriority?, in place: OwnedFrame, on actor: ActorType,
+    name: String?, priority: TaskPriority?, in place: Place, on actor: ActorType,
     _ operation: @escaping ActorBody<ActorType>
   ) {
     typealias Isolated = (
-      isolated ActorType, String?, TaskPriority?, OwnedFrame, @escaping ActorBody<ActorType>
+      isolated ActorType, String?, TaskPriority?, Place, @escaping ActorBody<ActorType>
     ) -> Task
     typealias Anywhere = (
-      ActorType, String?, TaskPriority?, OwnedFrame, @escaping ActorBody<ActorType>
+      ActorType, String?, TaskPriority?, Place, @escaping ActorBody<ActorType>
     ) -> Task
     let create: Isolated = Self.created
     self = unsafeBitCast(create, to: Anywhere.self)(actor, name, priority, place, operation)
@@ -25,7 +25,7 @@ extension Task where Failure == Never {
   @inlinable
   static func created<ActorType: Actor>(
     on actor: isolated ActorType, _ name: String?, _ priority: TaskPriority?,
-    in place: OwnedFrame, _ operation: @escaping ActorBody<ActorType>
+    in place: Place, _ operation: @escaping ActorBody<ActorType>
   ) -> Task {
     Task(name: name, priority: priority) { await place.performInAnyCase(on: actor, operation) }
   }

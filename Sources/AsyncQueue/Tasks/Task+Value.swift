@@ -1,3 +1,5 @@
+import Inturn
+
 /// The value of a task: like the standard library's properties with the same names, which these
 /// call.
 ///
@@ -11,8 +13,8 @@ extension Task {
   ///   its own FIFO queue, or one that waits for it round a ring of queues.
   public nonisolated(nonsending) var value: Success {
     get async throws {
-      let entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
-      defer { TaskWaits.leave(entry) }
+      let entry = try Place.enterWait(for: self)
+      defer { WaitGraph.leave(entry) }
       return try await self._Concurrency::value
     }
   }
@@ -23,14 +25,14 @@ extension Task {
   /// cannot fail, it stops the program, with a message that names the queue and the line.
   public nonisolated(nonsending) var result: Result<Success, Failure> {
     get async {
-      let entry: TaskWaits.Entry
+      let entry: WaitGraph.Entry
       do {
-        entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
+        entry = try Place.enterWait(for: self)
       } catch {
         guard let error = error as? Failure else { fatalError("\(error)") }
         return .failure(error)
       }
-      defer { TaskWaits.leave(entry) }
+      defer { WaitGraph.leave(entry) }
       return await self._Concurrency::result
     }
   }
@@ -43,13 +45,13 @@ extension Task where Failure == Never {
   /// program, with a message that names the queue and the line.
   public nonisolated(nonsending) var value: Success {
     get async {
-      let entry: TaskWaits.Entry
+      let entry: WaitGraph.Entry
       do {
-        entry = try TaskWaits.enter(endOf: TaskAddress(of: self), isCancelled: isCancelled)
+        entry = try Place.enterWait(for: self)
       } catch {
         fatalError("\(error)")
       }
-      defer { TaskWaits.leave(entry) }
+      defer { WaitGraph.leave(entry) }
       return await self._Concurrency::value
     }
   }

@@ -6,7 +6,7 @@ extension QueueEngine {
     if timeout == .zero {
       return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
     }
-    let entry = try OperationFrame.enter(at: site) { [handle] in [.quiet(handle)] }
+    let entry = try Frame.enter(at: site) { [handle] in [.quiet(handle)] }
     defer { WaitGraph.leave(entry) }
     let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)
     return isQuiet ? [] : notDrained

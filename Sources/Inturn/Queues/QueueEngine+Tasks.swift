@@ -8,7 +8,26 @@ extension QueueEngine {
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
-    enqueueTask(options, isOnMain, fileID, line, inside: nil, function)
+    let priority = Task.currentPriority
+    let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
+      token.isHeldByTask()
+      let task = Task.detached(priority: priority) {
+        await Frame.bind(Frame.Operation(token: token.token), isolation: nil) {
+          do {
+            token.finish(with: try await function())
+          } catch {
+            if error is CancellationError && token.isCancelled {
+              token.cancel()
+            } else {
+              token.fail(error)
+            }
+          }
+        }.get()
+      }
+      token.onCancel { _ in task.cancel() }
+    }
+    operation.enqueue(on: self, options, fileID, line)
+    return operation
   }
 
   /// The same, waiting for the result. Cancelling the waiting task cancels the operation. It is
@@ -19,8 +38,7 @@ extension QueueEngine {
   ) async throws -> Value {
     // Once it is enqueued, it may run before the cancellation reaches it.
     try Task.checkCancellation()
-    let operation = enqueueTask(
-      options, isOnMain, fileID, line, inside: OperationFrame.current, function)
+    let operation = enqueueTask(options, isOnMain: isOnMain, fileID, line, function)
     return try await withTaskCancellationHandler {
       do {
         return try await operation.value
@@ -32,33 +50,5 @@ extension QueueEngine {
     } onCancel: {
       operation.cancel()
     }
-  }
-
-  /// `inside` says where the caller is, who waits for the operation's end.
-  private func enqueueTask<Value: Sendable>(
-    _ options: OperationOptions, _ isOnMain: Bool, _ fileID: StaticString, _ line: UInt,
-    inside outer: OperationFrame?,
-    _ function: @escaping @Sendable () async throws -> Value
-  ) -> QueuedResult<Value> {
-    let priority = Task.currentPriority
-    let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
-      token.isHeldByTask()
-      let task = Task.detached(priority: priority) {
-        await OperationFrame(token, inside: outer).run {
-          do {
-            token.finish(with: try await function())
-          } catch {
-            if error is CancellationError && token.isCancelled {
-              token.cancel()
-            } else {
-              token.fail(error)
-            }
-          }
-        }
-      }
-      token.onCancel { _ in task.cancel() }
-    }
-    operation.enqueue(on: self, options, fileID, line)
-    return operation
   }
 }

@@ -101,7 +101,7 @@ public class QueuedOperation: @unchecked Sendable {
   /// The same; throws when the current task is inside an operation that has to end before this one
   /// can.
   final func endUnlessDeadlock(at site: Site) async throws(QueueError) -> OperationEnd {
-    let entry = try OperationFrame.enter(at: site) { [self] in
+    let entry = try Frame.enter(at: site) { [self] in
       [.operation(lock.withLock { handle })]
     }
     defer { WaitGraph.leave(entry) }

@@ -26,7 +26,7 @@ public struct OperationProgress: Sendable, Hashable {
   @discardableResult
   public static func report(completed: Int, total: Int) -> Bool {
     let progress = InturnCore.Progress(reporting: completed, of: total)
-    return OperationFrame.report(progress)
+    return Frame.report(progress)
   }
 
   /// From 0 to 1; nil while the total is not known.

@@ -17,10 +17,9 @@ package final class TaskWait: @unchecked Sendable {
       self.operation = operation
     }
 
-    /// An operation that the engine does not know by itself.
-    package init(_ operation: AnyObject, of queue: Handle) {
-      self.init(
-        Engine.lane(queue), UInt(bitPattern: Unmanaged.passUnretained(operation).toOpaque()))
+    /// An operation that the engine does not know by itself, by an address of its own.
+    package init(at address: UInt, of queue: Handle) {
+      self.init(Engine.lane(queue), address)
     }
 
     /// The operation of a token, while it keeps its place.

@@ -1,7 +1,7 @@
 import Inturn
 
-/// An operation with a place in its queue, whose body is a task, mostly its own. `Ticket` and
-/// `Turn` are the places. It is also the frame of its body.
+/// An operation with a place in its queue, whose body is a task, mostly its own. `Ticket`,
+/// `HeldTask` and `Turn` are the places.
 ///
 ///     pending ──its queue offers it, its task claims it──▶ claimed ──the body ends──▶ over
 ///        │  ▲                                                   │
@@ -11,14 +11,14 @@ import Inturn
 /// While it is offered, it is still pending. Claiming is the first thing that its task does when it
 /// resumes, on the body's actor, so nothing has started before.
 @usableFromInline
-class OwnedFrame: Frame, @unchecked Sendable {
+class Place: @unchecked Sendable {
   // Safe to share: `lock` protects everything that changes; its own task also reads `token` without
   // the lock.
 
   enum Stage { case pending, claimed, refused, over }
 
-  /// Keeps the core alive, which a frame does not, beyond the operation's end, which is still told.
-  private let keptCore: QueueCore
+  /// Kept beyond the operation's end, which is still told.
+  @usableFromInline final let core: QueueCore
   /// The priority of the enqueuing task; its own task's is not lower.
   final let priority: UInt8
   /// Where its task was created.
@@ -35,8 +35,8 @@ class OwnedFrame: Frame, @unchecked Sendable {
 
   /// Links in the core's list of running operations that the lane does not know. The core's lock
   /// protects them.
-  @exclusivity(unchecked) final var next: Unmanaged<OwnedFrame>?
-  @exclusivity(unchecked) final var previous: Unmanaged<OwnedFrame>?
+  @exclusivity(unchecked) final var next: Unmanaged<Place>?
+  @exclusivity(unchecked) final var previous: Unmanaged<Place>?
 
   /// Protects everything below, and what subclasses add. No function is called while it is held.
   final let lock = BriefLock()
@@ -56,21 +56,29 @@ class OwnedFrame: Frame, @unchecked Sendable {
   ) {
     self.site = site
     self.priority = priority?.rawValue ?? TaskPriority.ofCurrentTask
-    keptCore = core
+    self.core = core
     self.registry = registry
-    super.init(core)
     registry?.add(self)
   }
 
   /// Whether a cancelled task leaves the queue before its turn.
   var isCancellable: Bool { false }
 
-  override final var engineToken: Handle { lock.withLock { token } }
+  /// Whether somebody may read the progress that its body reports.
+  var hasProgress: Bool { false }
+
+  /// The operation, as its body's frame tells of it. For its own task, or under the lock.
+  @usableFromInline
+  final var framed: Frame.Operation {
+    token.bits == 0
+      ? Frame.Operation(of: core.queue, self)
+      : Frame.Operation(token: token, hasProgress: hasProgress)
+  }
 
   // MARK: The queue's side
 
-  /// The frame that one of the lane's contexts stands for.
-  static func reference(_ context: UInt) -> Unmanaged<OwnedFrame> {
+  /// The place that one of the lane's contexts stands for.
+  static func reference(_ context: UInt) -> Unmanaged<Place> {
     .fromOpaque(UnsafeRawPointer(bitPattern: context & ~LaneDrainer.tagMask).unsafelyUnwrapped)
   }
 
