@@ -59,7 +59,7 @@ import Testing
     let core = QueueCore(.fifo, label: nil, capacity: nil, clock: nil)
     // A turn that is not used.
     let turn = OutsideExecutor.Turn(lane: Lane.Pointer(bitPattern: 64)!)
-    #expect(!pin.start(DrainSession(core, PlainPriority(tag: 0)), turn))
+    #expect(!pin.start(DrainSession(core, tag: 0, nil), turn))
     core.release()
   }
 }

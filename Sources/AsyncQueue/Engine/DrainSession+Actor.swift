@@ -26,14 +26,14 @@ extension DrainSession {
   private func runJobs<ActorType: Actor>(
     on actor: isolated ActorType, of drainer: LaneDrainer
   ) async {
-    core.begin(self)
+    core.begin(self, isSession: true)
     sendRelay(to: actor, drainer)
     let takesParameter = core.takesParameter
     for _ in 0..<Self.operationsInARow {
-      let step = drainer.next(tag: tag)
+      let step = drainer.next(tag: nextTag)
       guard case .plain(let work, let context, let token) = step else {
         state = .done
-        core.end(self)
+        end()
         // Before another session begins, which unpins when it ends.
         core.pin?.unpin(core)
         core.handle(step)
@@ -49,13 +49,13 @@ extension DrainSession {
       }
       _ = Engine.end(token, as: .finished)
       if case .displaced = state {
-        core.forgetDisplaced(self)
+        end()
         core.progressed()
         return
       }
       drainer.plainReturned()
     }
-    core.end(self)
+    end()
     state = .handedOver
   }
 
@@ -78,9 +78,9 @@ extension DrainSession {
   }
 
   private func sendRelay<ActorType: Actor>(to actor: isolated ActorType, _ drainer: LaneDrainer) {
-    let relay = DrainSession(core, priority)
+    let relay = DrainSession(core, tag: tag, taskPriority)
     relay.adopt(
-      Task(priority: priority.task) {
+      Task(priority: taskPriority) {
         // Isolated to the actor because it uses the parameter, so it goes straight to the actor.
         _ = actor
         await relay.takeOver(from: self, on: actor, drainer)
@@ -95,7 +95,6 @@ extension DrainSession {
     case .handedOver: session.state = .done
     case .running:
       session.state = .displaced
-      core.noteDisplaced(session)
       drainer.plainReturned()
     }
     await runJobsInFrame(on: actor, of: drainer)

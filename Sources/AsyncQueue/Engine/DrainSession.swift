@@ -1,25 +1,19 @@
 import Inturn
-import Synchronization
 
-/// A task that runs plain operations of one priority, one after the other.
+/// A task that runs plain operations with the same tag, one after the other: closures of one
+/// priority, or held tasks.
 ///
-/// Cancelling the task cancels the operation that runs in it; the task then takes no other one. On
-/// an actor, another session takes over when an operation suspends: `DrainSession+Actor`.
-final class DrainSession: @unchecked Sendable {
-  // Safe to share: `lock` protects the fields below it, and an actor `state`; the rest never
-  // changes.
+/// Cancelling the task cancels the closure that runs in it; the task then takes no other operation.
+/// On an actor, another session takes over when a closure suspends: `DrainSession+Actor`.
+final class DrainSession: Runner, @unchecked Sendable {
+  // Safe to share: `lock` protects `isOver`, and an actor `state`; the rest never changes.
 
-  let core: QueueCore
-  let priority: PlainPriority
+  let tag: UInt
+  /// Of its task. Held tasks have their own, so this is roughly the first one's.
+  let taskPriority: TaskPriority?
   /// Only accessed on the session's actor.
   nonisolated(unsafe) var state = State.running
-
-  /// Protects everything below.
-  private let lock = BriefLock()
-  @exclusivity(unchecked) private var task: Task<Void, Never>?
-
-  /// Relaxed: the lane's lock orders it before enqueues that follow the cancel.
-  private let isCancelled = Atomic(false)
+  @exclusivity(unchecked) private var isOver = false
 
   /// The state of a session on an actor.
   enum State {
@@ -35,86 +29,63 @@ final class DrainSession: @unchecked Sendable {
   /// How many operations the task runs before it gives others its thread or actor.
   static var operationsInARow: Int { 1024 }
 
-  init(_ core: QueueCore, _ priority: PlainPriority) {
-    self.core = core
-    self.priority = priority
+  init(_ core: QueueCore, tag: UInt, _ priority: TaskPriority?) {
+    self.tag = tag
+    taskPriority = priority
+    super.init(core, priority: (priority ?? .medium).rawValue)
   }
 
   /// The tag of the operations that the session can take; nil once it is cancelled, even if its
   /// task has not noticed yet.
   @inline(__always)
-  var tag: UInt? {
-    Task.isCancelled || isCancelled.load(ordering: .relaxed) ? nil : priority.tag
+  var nextTag: UInt? {
+    Task.isCancelled || isAskedToEnd.load(ordering: .relaxed) ? nil : tag
   }
 
-  /// Sets the task that runs the session, once it exists.
+  /// Sets the task that runs the session. It may be over by then.
   func adopt(_ task: Task<Void, Never>) {
     lock.lock()
-    self.task = task
-    let isCancelled = self.isCancelled.load(ordering: .relaxed)
+    if !isOver { self.task = TaskAddress(of: task) }
     lock.unlock()
-    if isCancelled { task.cancel() }
+    if isAskedToEnd.load(ordering: .relaxed) { task.cancel() }
+    // Threads that began to wait before could not know the task.
+    core.escalateIfUrgent(self)
   }
 
-  func cancel() {
+  /// It takes no more operations, and its task is about to end.
+  func end() {
+    core.end(self)
     lock.lock()
-    isCancelled.store(true, ordering: .relaxed)
-    let task = self.task
-    lock.unlockAfterReadingObject()
-    task?.cancel()
+    isOver = true
+    task = .none
+    lock.unlock()
   }
 
-  func escalate(to priority: TaskPriority) {
-    let task = lock.withLock { self.task }
-    task?.escalate(to: priority)
-  }
-
-  /// Runs the closures of a FIFO queue, each to its end.
-  func runClosures(_ turn: OutsideExecutor.Turn) async {
+  /// Runs the operations of a FIFO queue, each to its end.
+  func run(_ turn: OutsideExecutor.Turn) async {
     let drainer = LaneDrainer(turn)
-    core.begin(self)
-    _ = await Frame.bind(.init(of: core.queue), isolation: nil) { await runClosures(of: drainer) }
+    core.begin(self, isSession: true)
+    _ = await Frame.bind(.init(of: core.queue), isolation: nil) { await run(of: drainer) }
     core.progressed()
   }
 
-  private func runClosures(of drainer: LaneDrainer) async {
+  private func run(of drainer: LaneDrainer) async {
+    let areHeld = tag == HeldTask.tag
     var rest = Self.operationsInARow
     while true {
-      let step = drainer.next(tag: tag)
+      let step = drainer.next(tag: nextTag, isPatient: areHeld)
       guard case .plain(let work, let context, let token) = step else {
         // Before the lane gets another session, which calls `begin`.
-        core.end(self)
+        end()
         return core.handle(step)
       }
       core.progressed()
-      await Self.call(PlainClosure(work: work, context: context))
-      _ = Engine.end(token, as: .finished)
-      drainer.plainReturned()
-      rest -= 1
-      if rest == 0 {
-        rest = Self.operationsInARow
-        await Task.yield()
-      }
-    }
-  }
-
-  /// Runs the held tasks of a FIFO queue, each when the one before it has ended.
-  func runTasks(_ turn: OutsideExecutor.Turn) async {
-    let drainer = LaneDrainer(turn)
-    core.begin(self)
-    var rest = Self.operationsInARow
-    while true {
-      let step = drainer.next(tag: HeldTask.tag, isPatient: true)
-      guard case .plain(let work, let context, let token) = step else {
-        core.end(self)
-        core.handle(step)
-        break
-      }
-      core.progressed()
-      let task = HeldTask.take(context)
-      if !task.run(token, drainer, isAskedToEnd: work == LaneDrainer.askedToEnd) {
-        core.end(self)
-        break
+      if areHeld {
+        let isAsked = work == LaneDrainer.askedToEnd
+        if !HeldTask.take(context).run(token, drainer, isAskedToEnd: isAsked) { return end() }
+      } else {
+        await Self.call(PlainClosure(work: work, context: context))
+        _ = Engine.end(token, as: .finished)
       }
       drainer.plainReturned()
       rest -= 1
@@ -123,7 +94,6 @@ final class DrainSession: @unchecked Sendable {
         await Task.yield()
       }
     }
-    core.progressed()
   }
 
   /// By the time that this returns, the closure is released.

@@ -11,16 +11,12 @@ import Inturn
 /// While it is offered, it is still pending. Claiming is the first thing that its task does when it
 /// resumes, on the body's actor, so nothing has started before.
 @usableFromInline
-class Place: @unchecked Sendable {
+class Place: Runner, @unchecked Sendable {
   // Safe to share: `lock` protects everything that changes; its own task also reads `token` without
   // the lock.
 
   enum Stage { case pending, claimed, refused, over }
 
-  /// Kept beyond the operation's end, which is still told.
-  @usableFromInline final let core: QueueCore
-  /// The priority of the enqueuing task; its own task's is not lower.
-  final let priority: UInt8
   /// Where its task was created.
   final let site: Site
   /// Cancels its task together with others. Refers to it until it is over.
@@ -33,21 +29,11 @@ class Place: @unchecked Sendable {
   @exclusivity(unchecked)
   @usableFromInline private(set) final nonisolated(unsafe) var isRefused = false
 
-  /// Links in the core's list of running operations that the lane does not know. The core's lock
-  /// protects them.
-  @exclusivity(unchecked) final var next: Unmanaged<Place>?
-  @exclusivity(unchecked) final var previous: Unmanaged<Place>?
-
-  /// Protects everything below, and what subclasses add. No function is called while it is held.
-  final let lock = BriefLock()
+  // `lock` protects everything below, and `task`, which is in `TaskTable` as long as it is known.
   @exclusivity(unchecked) private(set) final var stage = Stage.pending
   /// Whether its queue has offered it and it has not been claimed since.
   @exclusivity(unchecked) private final var isOffered = false
   @exclusivity(unchecked) private final var waiter: UnsafeContinuation<Void, Never>?
-  /// The task that runs the body, if it is the operation's own and known, until the operation is
-  /// over: the task lives that long, and is in `TaskTable` that long.
-  @exclusivity(unchecked) private final var task = TaskAddress.none
-  @exclusivity(unchecked) private final var isAskedToEnd = false
   /// How many attempts came before this one. Its task also reads it without the lock.
   @exclusivity(unchecked) private(set) final var attempt: UInt32 = 0
 
@@ -55,9 +41,8 @@ class Place: @unchecked Sendable {
     _ core: QueueCore, priority: TaskPriority?, registry: TaskRegistry?, site: Site = .unknown
   ) {
     self.site = site
-    self.priority = priority?.rawValue ?? TaskPriority.ofCurrentTask
-    self.core = core
     self.registry = registry
+    super.init(core, priority: priority?.rawValue ?? TaskPriority.ofCurrentTask)
     registry?.add(self)
   }
 
@@ -128,21 +113,6 @@ class Place: @unchecked Sendable {
     if isCurrent { askToEnd() }
   }
 
-  /// Cancels the body's task, if it is the operation's own.
-  final func askToEnd() {
-    lock.lock()
-    isAskedToEnd = true
-    let task = self.task.task
-    lock.unlockAfterReadingObject()
-    task?.cancel()
-  }
-
-  /// Raises the priority of the body's task.
-  final func escalate(to priority: TaskPriority) {
-    let task = lock.withLock { self.task.task }
-    task?.escalate(to: priority)
-  }
-
   // MARK: The task's side
 
   /// Sets the task that runs the body of an attempt. Called by whoever has created it; it may be
@@ -162,7 +132,7 @@ class Place: @unchecked Sendable {
     }
     self.task = task
     TaskTable.add(self, of: task)
-    let isAskedToEnd = self.isAskedToEnd
+    let isAskedToEnd = self.isAskedToEnd.load(ordering: .relaxed)
     let isOfferedOrClaimed = isOffered || stage == .claimed
     lock.unlock()
     if isAskedToEnd { task.task?.cancel() }
@@ -243,7 +213,7 @@ class Place: @unchecked Sendable {
     defer { lock.unlockAfterReadingObject() }
     guard let next = next() else { return nil }
     stage = .pending
-    isAskedToEnd = false
+    isAskedToEnd.store(false, ordering: .relaxed)
     if task != .none { TaskTable.remove(task) }
     task = .none
     attempt += 1

@@ -1,51 +1,58 @@
 import Inturn
 
-/// Running tasks of plain operations, which the lane does not know.
+/// What runs: what the lane knows, and sessions and places of plain operations, which it does not.
 extension QueueCore {
-  func begin(_ place: Place) {
-    let reference = Unmanaged.passUnretained(place)
+  func begin(_ runner: Runner, isSession: Bool = false) {
+    let reference = Unmanaged.passUnretained(runner)
     lock.lock()
-    place.next = firstPlace
-    firstPlace?._withUnsafeGuaranteedRef { $0.previous = reference }
-    firstPlace = reference
+    runner.next = firstRunner
+    firstRunner?._withUnsafeGuaranteedRef { $0.previous = reference }
+    firstRunner = reference
+    if isSession { session = reference }
     lock.unlock()
   }
 
-  /// One of them has begun. Called under the lane's lock.
+  /// A place on an actor has begun. Called under the lane's lock.
   func noteBegun() { begun.wrappingAdd(1, ordering: .relaxed) }
 
-  func end(_ place: Place, hasBegun: Bool = false) {
+  func end(_ runner: Runner, hasBegun: Bool = false) {
     lock.lock()
-    if let previous = place.previous {
-      previous._withUnsafeGuaranteedRef { $0.next = place.next }
+    if let previous = runner.previous {
+      previous._withUnsafeGuaranteedRef { $0.next = runner.next }
     } else {
-      firstPlace = place.next
+      firstRunner = runner.next
     }
-    place.next?._withUnsafeGuaranteedRef { $0.previous = place.previous }
+    runner.next?._withUnsafeGuaranteedRef { $0.previous = runner.previous }
+    if session?.toOpaque() == Unmanaged.passUnretained(runner).toOpaque() { session = nil }
     if hasBegun { begun.wrappingSubtract(1, ordering: .relaxed) }
     lock.unlock()
   }
 
-  var runningPlaceCount: Int { lock.withLock { begun.load(ordering: .relaxed) } }
+  /// How many operations have begun on an actor and are over for the lane.
+  var begunCount: Int { lock.withLock { begun.load(ordering: .relaxed) } }
 
-  var runningPlainPlaces: [Place] {
-    var places: [Place] = []
+  /// All that run.
+  func runners(areAskedToEnd: Bool = false) -> [Runner] {
+    var runners: [Runner] = []
     lock.lock()
-    var next = firstPlace
-    while let place = next?.takeUnretainedValue() {
+    var next = firstRunner
+    while let runner = next?.takeUnretainedValue() {
       // Its task keeps it until the end is noted under this lock.
-      places.append(place)
-      next = place.next
+      runners.append(runner)
+      next = runner.next
     }
     lock.unlockAfterReadingObject()
-    return places
+    Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
+      // The queue or the task keeps it until the engine, which is locked now, learns of its end.
+      runners.append(Place.reference(UInt(bitPattern: $0)).takeUnretainedValue())
+    }
+    return runners
   }
 
   /// Whether nothing is pending or running. An operation on an actor is in the core's list before
   /// it is over for the lane, so it is always seen in one of them.
   var isQuiet: Bool {
     // A destroyed queue is quiet, too.
-    Engine.drain(queue, timeoutNanoseconds: 0) != .timedOut
-      && (kind != .actor || runningPlaceCount == 0)
+    Engine.drain(queue, timeoutNanoseconds: 0) != .timedOut && (kind != .actor || begunCount == 0)
   }
 }

@@ -9,7 +9,7 @@ extension QueueCore {
     // Operations that have begun on an actor are over for the lane.
     _ = await quietWaits.wait(
       for: queue, within: timeout, of: clock,
-      isRestOver: { [self] in kind != .actor || runningPlaceCount == 0 }
+      isRestOver: { [self] in kind != .actor || begunCount == 0 }
     ) {
       if kind != .actor { return }
       interests.bitwiseOr(Interest.quiet, ordering: .sequentiallyConsistent)
@@ -95,7 +95,7 @@ extension QueueCore {
   var statistics: QueueStatistics {
     var result = QueueStatistics(of: queue)
     // Operations that have begun on an actor are over for the lane.
-    let begun = kind == .actor ? runningPlaceCount : 0
+    let begun = kind == .actor ? begunCount : 0
     result.running += begun
     result.finished = max(0, result.finished - begun)
     return result

@@ -32,14 +32,12 @@ final class QueueCore: @unchecked Sendable {
   @exclusivity(unchecked) var isIdleTold = true
   /// How many suspends are in force, for events.
   @exclusivity(unchecked) private var suspends = 0
-  /// Sessions whose tasks belong to one operation each, which has suspended on its actor.
-  @exclusivity(unchecked) private var displaced: [ObjectIdentifier: DrainSession] = [:]
-  /// The task that runs plain operations one after the other.
-  @exclusivity(unchecked) private var session: DrainSession?
+  /// The session that takes plain operations, one after the other.
+  @exclusivity(unchecked) var session: Unmanaged<Runner>?
   /// Created on first use.
   @exclusivity(unchecked) private var madeStates: QueueStates?
-  /// Operations that run, or are about to, and that the lane does not know.
-  @exclusivity(unchecked) var firstPlace: Unmanaged<Place>?
+  /// Sessions, and operations that run, or are about to, and that the lane does not know.
+  @exclusivity(unchecked) var firstRunner: Unmanaged<Runner>?
   /// How many of them have begun on an actor. Incremented under the lane's lock, decremented under
   /// `lock`.
   let begun = Atomic<Int>(0)
@@ -154,8 +152,10 @@ final class QueueCore: @unchecked Sendable {
     switch step {
     case .offered(let context): offer(context)
     case .wentBack(let turn, HeldTask.tag, let context):
-      startTasks(turn, Place.reference(context).takeUnretainedValue().priority)
-    case .wentBack(let turn, let tag, _): startSession(turn, PlainPriority(tag: tag))
+      let first = PlainPriority(Place.reference(context).takeUnretainedValue().priority)
+      start(DrainSession(self, tag: HeldTask.tag, first?.task), turn)
+    case .wentBack(let turn, let tag, _):
+      start(DrainSession(self, tag: tag, PlainPriority(tag: tag).task), turn)
     case .plain, .left: break
     }
   }
@@ -163,49 +163,13 @@ final class QueueCore: @unchecked Sendable {
   /// Tells an operation, which was retained for this, that it is offered.
   func offer(_ context: UInt) { Place.reference(context).takeRetainedValue().offer() }
 
-  /// Runs plain operations, in a task of their priority.
-  private func startSession(_ turn: OutsideExecutor.Turn, _ priority: PlainPriority) {
-    let session = DrainSession(self, priority)
+  private func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) {
     if let pin {
       // Without an actor there is nothing to run, and the turn is given back.
-      if !pin.start(session, turn) { return drive(LaneDrainer(turn)) }
+      if !pin.start(session, turn) { drive(LaneDrainer(turn)) }
     } else {
-      session.adopt(Task.detached(priority: priority.task) { await session.runClosures(turn) })
+      session.adopt(Task.detached(priority: session.taskPriority) { await session.run(turn) })
     }
-    escalateIfUrgent(session, priority)
-  }
-
-  /// Runs held tasks, in a task of roughly the first one's priority.
-  private func startTasks(_ turn: OutsideExecutor.Turn, _ first: UInt8) {
-    let priority = PlainPriority(first) ?? PlainPriority(tag: 0)
-    let session = DrainSession(self, priority)
-    session.adopt(Task.detached(priority: priority.task) { await session.runTasks(turn) })
-    escalateIfUrgent(session, priority)
-  }
-
-  private func escalateIfUrgent(_ session: DrainSession, _ priority: PlainPriority) {
-    // Threads that began to wait before could not know the task.
-    let urgent = TaskPriority(rawValue: urgency.load(ordering: .relaxed))
-    if urgent > priority.task ?? .medium { session.escalate(to: urgent) }
-  }
-
-  func begin(_ session: DrainSession) { lock.withLock { self.session = session } }
-
-  func end(_ session: DrainSession) {
-    lock.lock()
-    let ended = self.session === session ? self.session : nil
-    if ended != nil { self.session = nil }
-    lock.unlockAfterReadingObject()
-    withExtendedLifetime(ended) {}
-  }
-
-  /// From now on, the session's task belongs to its last operation.
-  func noteDisplaced(_ session: DrainSession) {
-    lock.withLock { displaced[ObjectIdentifier(session)] = session }
-  }
-
-  func forgetDisplaced(_ session: DrainSession) {
-    _ = lock.withLock { displaced.removeValue(forKey: ObjectIdentifier(session)) }
   }
 
   // MARK: Priorities
@@ -233,39 +197,23 @@ final class QueueCore: @unchecked Sendable {
       if exchanged { break }
       known = original
     } while true
-    let session = lock.withLock { self.session }
-    session?.escalate(to: priority)
-    for place in runningPlaces() { place.escalate(to: priority) }
+    for runner in runners() { runner.escalate(to: priority) }
   }
 
-  func escalateIfUrgent(_ place: Place) {
+  func escalateIfUrgent(_ runner: Runner) {
     let urgent = urgency.load(ordering: .relaxed)
-    if urgent > place.priority { place.escalate(to: TaskPriority(rawValue: urgent)) }
+    if urgent > runner.priority { runner.escalate(to: TaskPriority(rawValue: urgent)) }
   }
 
   // MARK: Cancelling
 
   func cancelAll() {
     _ = Engine.cancelAll(queue)
-    for place in runningPlaces(areAskedToEnd: true) { place.askToEnd() }
-    lock.lock()
-    let session = self.session
-    let displaced = self.displaced.values.map(\.self)
-    lock.unlockAfterReadingObject()
-    session?.cancel()
-    for session in displaced { session.cancel() }
+    for runner in runners(areAskedToEnd: true) { runner.askToEnd() }
     pin?.unpin(self)
     progressed()
   }
 
-  private func runningPlaces(areAskedToEnd: Bool = false) -> [Place] {
-    var places: [Place] = runningPlainPlaces
-    Engine.forEachRunning(of: queue, areAskedToEnd: areAskedToEnd) {
-      // The queue or the task keeps it until the engine, which is locked now, learns of its end.
-      places.append(Place.reference(UInt(bitPattern: $0)).takeUnretainedValue())
-    }
-    return places
-  }
 
   // MARK: What happened
 
