@@ -41,9 +41,7 @@ extension QueueCore {
           _ = isolation
           return await waitForRoom(waiter)
         } onCancel: {
-          let (continuation, gone) = lock.withLock { roomLine.cancel(waiter) }
-          continuation?.resume(returning: nil)
-          withExtendedLifetime(gone) {}
+          lock.withLock { roomLine.cancel(waiter) }?.resume(returning: nil)
         }
       }
     guard let status, status != .full else { throw CancellationError() }
@@ -69,25 +67,25 @@ extension QueueCore {
   /// Enqueues as many waiting turns as there is room for. When the queue is closed, all of them are
   /// told.
   func giveRoom() {
-    lock.lock()
-    var goesOn = roomLine.begin()
-    while goesOn, let waiter = roomLine.next() {
-      lock.unlockAfterReadingObject()
-      let status = waiter.turn.enqueue(waiter.options)
-      lock.lock()
-      let continuation = roomLine.settle(status)
-      if let continuation {
-        lock.unlock()
-        continuation.resume(returning: status)
-        lock.lock()
-      } else {
-        goesOn = !roomLine.end()
+    var goesOn = lock.withLock { roomLine.begin() }
+    while goesOn { goesOn = giveRoomToFirst() }
+    lock.withLock {
+      if roomLine.isEmpty {
+        interests.bitwiseAnd(~Interest.room, ordering: .sequentiallyConsistent)
       }
     }
-    if roomLine.isEmpty {
-      interests.bitwiseAnd(~Interest.room, ordering: .sequentiallyConsistent)
+  }
+
+  /// Returns whether there may be room for another one.
+  private func giveRoomToFirst() -> Bool {
+    guard let waiter = lock.withLock({ roomLine.next() }) else { return false }
+    let status = waiter.turn.enqueue(waiter.options)
+    let (continuation, goesOn) = lock.withLock {
+      let continuation = roomLine.settle(status, of: waiter)
+      return (continuation, continuation != nil || !roomLine.end())
     }
-    lock.unlock()
+    continuation?.resume(returning: status)
+    return goesOn
   }
 
   // MARK: Looking

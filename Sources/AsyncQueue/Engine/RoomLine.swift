@@ -11,6 +11,7 @@ struct RoomLine {
     let turn: Turn
     let options: OperationOptions?
     fileprivate var continuation: UnsafeContinuation<Status?, Never>?
+    fileprivate var number = -1
     fileprivate var isCancelled = false
 
     init(_ turn: Turn, _ options: OperationOptions?) {
@@ -19,46 +20,33 @@ struct RoomLine {
     }
   }
 
-  private var waiters: [Waiter] = []
+  /// By their numbers, in the order of which they came.
+  private var waiters: [Int: Waiter] = [:]
+  private var count = 0
+  /// No waiter has a smaller number.
   private var first = 0
-  /// How many of those from `first` on have been cancelled, and no longer wait.
-  private var gone = 0
   /// Whether a thread is enqueuing turns, one after the other; only one does at a time.
   private var isMoving = false
   /// Whether there may be more room than that thread knows of.
   private var mayHaveMoved = false
 
-  var isEmpty: Bool { first == waiters.count }
+  var isEmpty: Bool { waiters.isEmpty }
 
   /// Adds a waiter. False when it was cancelled before.
   mutating func add(_ waiter: Waiter, _ continuation: UnsafeContinuation<Status?, Never>) -> Bool {
     if waiter.isCancelled { return false }
-    waiter.continuation = continuation
-    waiters.append(waiter)
+    (waiter.continuation, waiter.number) = (continuation, count)
+    waiters[count] = waiter
+    count += 1
     return true
   }
 
   /// Cancels a wait. Returns its continuation; nil when it does not wait, or its turn is just being
-  /// enqueued. The caller releases `gone` without the lock.
-  mutating func cancel(
-    _ waiter: Waiter
-  ) -> (continuation: UnsafeContinuation<Status?, Never>?, gone: [Waiter]) {
+  /// enqueued. The caller keeps the waiter, so nothing is released here.
+  mutating func cancel(_ waiter: Waiter) -> UnsafeContinuation<Status?, Never>? {
     waiter.isCancelled = true
-    if isMoving && !isEmpty && waiters[first] === waiter { return (nil, []) }
-    guard let continuation = waiter.continuation else { return (nil, []) }
-    waiter.continuation = nil
-    gone += 1
-    return (continuation, removeGone())
-  }
-
-  /// Removes those that no longer wait, if they are more than the others. Returns all that there
-  /// were. One whose turn is just being enqueued stays first.
-  private mutating func removeGone() -> [Waiter] {
-    if gone * 2 <= waiters.count - first { return [] }
-    let all = waiters
-    waiters = all[first...].filter { $0.continuation != nil }
-    (first, gone) = (0, 0)
-    return all
+    if isMoving && waiter.number == first { return nil }
+    return waiters.removeValue(forKey: waiter.number)?.continuation
   }
 
   /// Whether the caller has to enqueue turns now, until `next` returns nil.
@@ -69,25 +57,23 @@ struct RoomLine {
     return true
   }
 
-  /// The first turn that still waits.
+  /// The first turn.
   mutating func next() -> Waiter? {
     mayHaveMoved = false
     while !isEmpty {
-      if waiters[first].continuation != nil { return waiters[first] }
-      gone -= 1
-      dropFirst()
+      if let waiter = waiters[first] { return waiter }
+      first += 1
     }
     isMoving = false
     return nil
   }
 
   /// Notes the result for that turn. Returns its continuation; nil when it goes on waiting.
-  mutating func settle(_ status: Status) -> UnsafeContinuation<Status?, Never>? {
-    let waiter = waiters[first]
+  mutating func settle(
+    _ status: Status, of waiter: Waiter
+  ) -> UnsafeContinuation<Status?, Never>? {
     if status == .full && !waiter.isCancelled { return nil }
-    dropFirst()
-    defer { waiter.continuation = nil }
-    return waiter.continuation
+    return waiters.removeValue(forKey: waiter.number)?.continuation
   }
 
   /// Whether the room is used up, as far as is known; the caller is then done.
@@ -95,17 +81,5 @@ struct RoomLine {
     if mayHaveMoved { return false }
     isMoving = false
     return true
-  }
-
-  private mutating func dropFirst() {
-    first += 1
-    if first == waiters.count {
-      waiters.removeAll(keepingCapacity: true)
-    } else if first < 32 || first * 2 < waiters.count {
-      return
-    } else {
-      waiters.removeFirst(first)
-    }
-    first = 0
   }
 }
