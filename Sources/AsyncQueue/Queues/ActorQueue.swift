@@ -36,13 +36,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     core = QueueCore(.actor, label: label, capacity: nil, clock: nil, pin: pin)
   }
 
-  /// Creates a queue for an actor.
-  ///
-  /// - Parameters:
-  ///   - actor: Held weakly; pending operations keep it alive.
-  ///   - label: The queue's name in reports and messages.
-  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
+  /// Creates a queue for an actor, which is held weakly; pending operations keep it alive. The other
+  /// parameters are those of ``init(label:capacity:clock:)``.
   public convenience init(
     of actor: ActorType, label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil
   ) {
@@ -81,14 +76,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     enqueue(task, at: .unknown)
   }
 
-  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
-  ///
-  /// - Parameters:
-  ///   - task: As there.
-  ///   - fileID: Where it is enqueued.
-  ///   - line: The same.
-  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
-  ///     other overload.
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line. The
+  /// parameters are those of ``FIFOQueue/enqueue(_:fileID:line:call:)``.
   public func enqueue<Call>(
     _ task: @escaping @Sendable (isolated ActorType) async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -126,18 +115,8 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     if status != .ok { throw QueueError(status) }
   }
 
-  /// Enqueues an operation with options and a value; it runs on the actor, in its own task.
-  ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each attempt
-  /// is a task of its own, and other operations begin between attempts. An operation that joins
-  /// another one has no turn: its body is not called. A priority or `isUrgent` is refused, which is
-  /// reported.
-  ///
-  /// - Parameters:
-  ///   - options: What it waits for, and how it is handled.
-  ///   - fileID: Where it is enqueued, for reports.
-  ///   - line: The same.
-  ///   - body: Called once for each attempt.
+  /// Enqueues an operation with options and a value; it runs on the actor, in its own task. As
+  /// ``FIFOQueue/enqueueTask(_:fileID:line:_:)``, but other operations begin between attempts.
   @discardableResult
   public func enqueueTask<Value: Sendable>(
     _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,

@@ -35,10 +35,6 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   }
 
   /// The same, with swift-async-queue's name for the label.
-  ///
-  /// - Parameters:
-  ///   - name: The queue's name in reports and messages.
-  ///   - priority: The priority of its operations; nil for each caller's.
   public convenience init(name: String?, priority: TaskPriority? = nil) {
     self.init(label: name, priority: priority)
   }

@@ -10,12 +10,7 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   public static let shared = MainActorQueue(label: "MainActorQueue.shared")
 
   /// Creates another queue on the main actor. Operations of different queues have no order among
-  /// each other.
-  ///
-  /// - Parameters:
-  ///   - label: The queue's name in reports and messages.
-  ///   - capacity: How many operations may be pending, at least one; nil for no limit.
-  ///   - clock: The source of deadlines, delays and time-outs; nil for the system's clock.
+  /// each other. The parameters are those of ``ActorQueue/init(label:capacity:clock:)``.
   public init(label: String? = nil, capacity: Int? = nil, clock: ManualClock? = nil) {
     core = QueueCore(
       .actor, label: label, capacity: capacity, clock: clock,
@@ -35,14 +30,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     enqueue(task, at: .unknown)
   }
 
-  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line.
-  ///
-  /// - Parameters:
-  ///   - task: As there.
-  ///   - fileID: Where it is enqueued.
-  ///   - line: The same.
-  ///   - call: Leave it out: only a call states its type, so the bare method name refers to the
-  ///     other overload.
+  /// As ``enqueue(_:)``, which is what `queue.enqueue` alone stands for; reports name the line. The
+  /// parameters are those of ``FIFOQueue/enqueue(_:fileID:line:call:)``.
   public func enqueue<Call>(
     _ task: @escaping @Sendable @MainActor () async -> Void,
     fileID: StaticString = #fileID, line: UInt = #line, call: Call = ()
@@ -76,18 +65,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
     if status != .ok { throw QueueError(status) }
   }
 
-  /// Enqueues an operation with options and a value; it runs on the main actor, in its own task.
-  ///
-  /// Cancelling the operation cancels the task, and so does a deadline. With a retry, each attempt
-  /// is a task of its own, and other operations begin between attempts. An operation that joins
-  /// another one has no turn: its body is not called. A priority or `isUrgent` is refused, which is
-  /// reported.
-  ///
-  /// - Parameters:
-  ///   - options: What it waits for, and how it is handled.
-  ///   - fileID: Where it is enqueued, for reports.
-  ///   - line: The same.
-  ///   - body: Called once for each attempt.
+  /// Enqueues an operation with options and a value; it runs on the main actor, in its own task. As
+  /// ``ActorQueue/enqueueTask(_:fileID:line:_:)``.
   @discardableResult
   public func enqueueTask<Value: Sendable>(
     _ options: OperationOptions = OperationOptions(), fileID: StaticString = #fileID,

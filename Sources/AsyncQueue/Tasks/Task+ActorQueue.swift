@@ -48,13 +48,7 @@ extension Task where Failure == any Error {
   /// task throws `CancellationError`. When the queue has no actor, is closed or full, it throws
   /// `QueueError`.
   ///
-  /// - Parameters:
-  ///   - name: The name of the task and the operation.
-  ///   - priority: Nil for the caller's.
-  ///   - actorQueue: The queue.
-  ///   - fileID: The file that creates the task, for messages.
-  ///   - line: The line in that file.
-  ///   - operation: What to run.
+  /// The parameters are those of the form that does not throw.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(

@@ -1,7 +1,5 @@
 extension Task where Failure == Never {
-  /// A task on a FIFO queue that can be cancelled together with others.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a FIFO queue that ``CancellableQueue/cancelTasks()`` cancels, too.
   @discardableResult
   @inlinable
   public init(
@@ -15,9 +13,7 @@ extension Task where Failure == Never {
     }
   }
 
-  /// A task on a FIFO queue and an actor that can be cancelled together with others.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a FIFO queue and an actor that ``CancellableQueue/cancelTasks()`` cancels, too.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -31,9 +27,7 @@ extension Task where Failure == Never {
     }
   }
 
-  /// A task on an actor queue that can be cancelled together with others.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on an actor queue that ``CancellableQueue/cancelTasks()`` cancels, too.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -46,9 +40,7 @@ extension Task where Failure == Never {
       name, priority, on: actorQueue.underlyingQueue, actorQueue.registry, fileID, line, operation)
   }
 
-  /// A task on a queue of the main actor that can be cancelled together with others.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a queue of the main actor that ``CancellableQueue/cancelTasks()`` cancels, too.
   @discardableResult
   @inlinable
   public init(
@@ -64,9 +56,8 @@ extension Task where Failure == Never {
 }
 
 extension Task where Failure == any Error {
-  /// A task on a FIFO queue that can be cancelled together with others, and may throw.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a FIFO queue that ``CancellableQueue/cancelTasks()`` cancels, too.
+  /// It may throw.
   @discardableResult
   @inlinable
   public init(
@@ -80,9 +71,8 @@ extension Task where Failure == any Error {
     }
   }
 
-  /// A task on a FIFO queue and an actor that can be cancelled together with others, and may throw.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a FIFO queue and an actor that ``CancellableQueue/cancelTasks()`` cancels, too.
+  /// It may throw.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -96,9 +86,8 @@ extension Task where Failure == any Error {
     }
   }
 
-  /// A task on an actor queue that can be cancelled together with others, and may throw.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on an actor queue that ``CancellableQueue/cancelTasks()`` cancels, too.
+  /// It may throw.
   @discardableResult
   @inlinable
   public init<ActorType: Actor>(
@@ -111,9 +100,8 @@ extension Task where Failure == any Error {
       name, priority, on: actorQueue.underlyingQueue, actorQueue.registry, fileID, line, operation)
   }
 
-  /// A task on a queue of the main actor that can be cancelled together with others, and may throw.
-  ///
-  /// Like a task on the queue itself, but also cancelled by ``CancellableQueue/cancelTasks()``.
+  /// A task on a queue of the main actor that ``CancellableQueue/cancelTasks()`` cancels, too.
+  /// It may throw.
   @discardableResult
   @inlinable
   public init(

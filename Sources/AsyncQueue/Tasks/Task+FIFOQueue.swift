@@ -56,13 +56,7 @@ extension Task where Failure == any Error {
   /// Deadlock: an operation that awaits the value of a task on its own queue throws
   /// `QueueError.deadlock` or, if it cannot, stops the program.
   ///
-  /// - Parameters:
-  ///   - name: The name of the task and the operation.
-  ///   - priority: Nil for the queue's or, if that is nil, the caller's.
-  ///   - fifoQueue: The queue.
-  ///   - fileID: The file that creates the task, for messages.
-  ///   - line: The line in that file.
-  ///   - operation: What to run.
+  /// The parameters are those of the form that does not throw.
   @discardableResult
   @inlinable
   public init(
