@@ -2,17 +2,13 @@ import Inturn
 import Synchronization
 
 /// A queue's hold on its actor, independent of the actor's type.
-class AnyActorPin: @unchecked Sendable {
-  // Safe to share: a subclass says why.
-
+protocol AnyActorPin: AnyObject, Sendable {
   /// Starts a session on the actor. False when the actor is gone, and with it everything that was
   /// pending.
-  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
-    fatalError("a subclass says how")
-  }
+  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool
 
   /// Releases the actor, unless an enqueue is under way or something is pending.
-  func unpin(_ core: QueueCore) { fatalError("a subclass says how") }
+  func unpin(_ core: QueueCore)
 }
 
 /// An actor queue's actor: held weakly, and kept alive while plain operations need it.
@@ -33,7 +29,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
   @exclusivity(unchecked) private var wasKept = false
   private let isImmortal: Bool
 
-  override init() { isImmortal = false }
+  init() { isImmortal = false }
 
   /// A pin for an actor that lives as long as the process.
   init(immortal actor: ActorType) {
@@ -83,7 +79,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     if isToBeUnpinned { unpin(core) }
   }
 
-  override func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
+  func start(_ session: DrainSession, _ turn: OutsideExecutor.Turn) -> Bool {
     // It is pinned while anything is pending, so if it is gone, a cancel-all has just unpinned it.
     guard let actor else { return false }
     // The session releases the actor when it ends.
@@ -93,7 +89,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     return true
   }
 
-  override func unpin(_ core: QueueCore) {
+  func unpin(_ core: QueueCore) {
     if isImmortal { return }
     var before: Int?
     while let begun = letGo(since: before, core) {

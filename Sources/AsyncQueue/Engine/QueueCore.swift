@@ -16,7 +16,7 @@ final class QueueCore: @unchecked Sendable {
   let capacity: Int?
   let clock: ManualClock?
   private(set) nonisolated(unsafe) var queue = Handle(bits: 0)
-  let pin: AnyActorPin?
+  let pin: (any AnyActorPin)?
   let takesParameter: Bool
   /// The frame of a body that runs without a turn. The visit owns it.
   private(set) nonisolated(unsafe) var visitFrame: Frame! = nil
@@ -67,7 +67,8 @@ final class QueueCore: @unchecked Sendable {
   ///   - pin: An actor queue's actor.
   ///   - takesParameter: Whether its plain operations are passed the actor.
   init(
-    _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?, pin: AnyActorPin? = nil,
+    _ kind: QueueKind, label: String?, capacity: Int?, clock: ManualClock?,
+    pin: (any AnyActorPin)? = nil,
     takesParameter: Bool = true
   ) {
     require(capacity ?? 1 > 0, "A queue's capacity is at least 1.")
@@ -213,7 +214,6 @@ final class QueueCore: @unchecked Sendable {
     pin?.unpin(self)
     progressed()
   }
-
 
   // MARK: What happened
 
