@@ -15,8 +15,7 @@ import trio
 import trio.testing
 
 import inturn
-from support import LIMIT, finish
-from support import run_trio as run
+from support import LIMIT, finish, run_trio as run
 
 Outcome = inturn.Outcome
 

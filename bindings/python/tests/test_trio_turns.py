@@ -16,8 +16,7 @@ import trio.testing
 import inturn
 from inturn import _trio as inturn_trio
 from inturn._tokens import Handler
-from support import LIMIT, Gate, finish, until
-from support import run_trio as run
+from support import LIMIT, Gate, finish, run_trio as run, until
 
 Outcome = inturn.Outcome
 

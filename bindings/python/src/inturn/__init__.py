@@ -38,8 +38,7 @@ from ._errors import (
 from ._executors import Executor, run_main, stop_main
 from ._futures import Future
 from ._kinds import ActorQueue, FIFOQueue, InteractionQueue, OperationQueue
-from ._library import path as library_path
-from ._library import version
+from ._library import path as library_path, version
 from ._operations import Operation
 from ._queues import Queue
 from ._reports import set_report_handler, set_stall_limit

@@ -12,8 +12,7 @@ from threading import get_ident
 from types import CoroutineType, coroutine
 from typing import TYPE_CHECKING, Any, Callable
 
-from ._asyncio_turns import Turn, tokens_in
-from ._asyncio_turns import inside as inside_blocks
+from ._asyncio_turns import Turn, inside as inside_blocks, tokens_in
 from ._awaits import Await, begin
 from ._callbacks import calling
 from ._errors import DeadlockError

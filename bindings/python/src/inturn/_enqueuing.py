@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from . import _executors
-from . import _prototypes as c
+from . import _executors, _prototypes as c
 from ._arguments import checked, function
 from ._callbacks import (
     entries,

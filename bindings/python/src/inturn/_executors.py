@@ -12,8 +12,7 @@ from contextlib import suppress
 from ctypes import byref, c_int, c_uint32
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
-from . import _callbacks
-from . import _prototypes as c
+from . import _callbacks, _prototypes as c
 from ._arguments import checked, label_of, whole
 from ._callbacks import HandedOn, drop, register, start_anywhere, wait
 from ._errors import ClosedError, Error, NoMemoryError, TimedOutError
