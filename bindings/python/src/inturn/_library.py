@@ -18,9 +18,8 @@ from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any, Callable
 
-from . import _prototypes as c
 from ._errors import BY_STATUS, DeadlockError, Error
-from ._prototypes import HEADER_VERSION, inturn_status, prototype
+from ._prototypes import CALLBACKS, HANDLES, HEADER_VERSION, inturn_status, prototype, type_of
 
 _NAME = "libinturn.dylib" if sys.platform == "darwin" else "libinturn.so"
 
@@ -179,15 +178,15 @@ class _Prepared:
     from_param = itemgetter(0)
 
 
+_PREPARED = {"queue", "executor", "*operation", "*site", "*taken", *CALLBACKS}
 # A struct of one 64-bit number is passed like that number, and ctypes converts addresses fastest.
-_QUICK_TYPES: dict[Any, Any] = {
-    **dict.fromkeys((*c.HANDLES, ctypes.c_uint64), ctypes.c_void_p),
-    ctypes.POINTER(c.inturn_operation_options): ctypes.c_void_p,
-    **dict.fromkeys((c.inturn_queue, c.inturn_executor, *c.CALLBACKS), _Prepared),
-    **dict.fromkeys(
-        map(ctypes.POINTER, (c.inturn_operation, c.inturn_site, c.inturn_taken)), _Prepared
-    ),
-}
+_ADDRESSES = {*HANDLES, "u64", "*operation_options"} - _PREPARED
+
+
+def _quick_type_of(name: str) -> Any:
+    if name in _PREPARED:
+        return _Prepared
+    return ctypes.c_void_p if name in _ADDRESSES else type_of(name)
 
 
 def _numeric(library: ctypes.CDLL, names: str) -> SimpleNamespace:
@@ -195,9 +194,7 @@ def _numeric(library: ctypes.CDLL, names: str) -> SimpleNamespace:
     functions = SimpleNamespace()
     for name in names.split():
         function = library[f"inturn_{name}"]
-        function.restype = inturn_status
-        kinds = prototype(f"inturn_{name}")[1]
-        function.argtypes = [_QUICK_TYPES.get(kind, kind) for kind in kinds]
+        function.restype, function.argtypes = prototype(f"inturn_{name}", _quick_type_of)
         setattr(functions, name, function)
     return functions
 

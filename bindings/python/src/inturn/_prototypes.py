@@ -1,14 +1,14 @@
 """The C interface as ctypes sees it, under the header's names and in its order.
 
 These tables are the only place that states it.  In them, types are named without their prefix; a
-star makes a pointer.  Each of the header's types is a name of this module, with its prefix.
+star makes a pointer.  Each of the header's types is a name of this module, with its prefix, and is
+made when it is first used.
 """
 
 from __future__ import annotations
 
 import ctypes as t
-from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, Callable
 
 # The version of the header that this follows: major, minor, patch.
 HEADER_VERSION = (0, 1, 0)
@@ -16,7 +16,8 @@ HEADER_VERSION = (0, 1, 0)
 # Functions with this result raise if it is not zero; see `_library`.
 inturn_status = t.c_int
 
-_SCALARS: dict[str, Any] = {
+# Types by their names in the tables: those that are not the header's own, and those made so far.
+_types: dict[str, Any] = {
     "bool": t.c_bool,
     "char[55]": t.c_char * 55,
     "char[64]": t.c_char * 64,
@@ -35,13 +36,13 @@ _SCALARS: dict[str, Any] = {
 }
 
 
-_HANDLES = (
+HANDLES = (
     *("queue", "operation", "token", "await", "owner", "batch"),
     *("executor", "clock", "value", "observation"),
 )
 
 # Functions that the library calls.
-_CALLBACKS = {
+CALLBACKS = {
     "work_fn": "pointer token",
     "cancel_fn": "pointer token",
     "preempt_fn": "pointer token",
@@ -265,36 +266,37 @@ class _Sized(t.Structure):
         super().__init__(size=t.sizeof(self), **fields)
 
 
-@cache
-def _type(name: str) -> Any:
-    """The type of this name in the tables."""
-    if name in _SCALARS:
-        return _SCALARS[name]
+def type_of(name: str) -> Any:
+    """The type of this name in the tables; if two threads make it, both take the first one's."""
+    if name not in _types:
+        _types.setdefault(name, _made(name))
+    return _types[name]
+
+
+def _made(name: str) -> Any:
     if name[0] == "*":
-        return t.POINTER(_type(name[1:]))
-    if name in _CALLBACKS:
-        result, arguments = _types(_CALLBACKS[name], "void")
+        return t.POINTER(type_of(name[1:]))
+    if name in CALLBACKS:
+        result, arguments = _signature(CALLBACKS[name], "void", type_of)
         return t.CFUNCTYPE(result, *arguments)
     fields = [field.split(":") for field in _STRUCTS.get(name, "bits:u64").split()]
     base = _Sized if fields[0][1] == "own" else t.Structure
-    members = {"_fields_": [(field, _type(kind)) for field, kind in fields]}
+    members = {"_fields_": [(field, type_of(kind)) for field, kind in fields]}
     return type(f"inturn_{name}", (base,), members)
 
 
-def _types(text: str, usual: str) -> tuple[Any, list[Any]]:
+def _signature(text: str, usual: str, kind_of: Callable[[str], Any]) -> tuple[Any, list[Any]]:
     arguments, _, result = text.partition("-> ")
-    return _type(result or usual), [_type(each) for each in arguments.split()]
+    return kind_of(result or usual), [kind_of(each) for each in arguments.split()]
 
 
-def prototype(function: str) -> tuple[Any, list[Any]]:
+def prototype(function: str, kind_of: Callable[[str], Any] = type_of) -> tuple[Any, list[Any]]:
     """The types of a function's result and of its arguments."""
-    return _types(FUNCTIONS[function], "status")
+    return _signature(FUNCTIONS[function], "status", kind_of)
 
 
-HANDLES = tuple(map(_type, _HANDLES))
-CALLBACKS = tuple(map(_type, _CALLBACKS))
-globals().update({f"inturn_{name}": _type(name) for name in (*_HANDLES, *_CALLBACKS, *_STRUCTS)})
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
+def __getattr__(name: str) -> Any:
+    short = name.removeprefix("inturn_")
+    if short == name or not (short in HANDLES or short in CALLBACKS or short in _STRUCTS):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals().setdefault(name, type_of(short))
