@@ -60,8 +60,9 @@ if TYPE_CHECKING:
         why,
     )
     from ._events import Event, EventKind, Events, OnEvent
+    from ._keywords import OperationOptions
     from ._observed import Change, ChangeKind, Observation, Observed
-    from ._options import AfterPolicy, Condition, OperationOptions, Retry, Verdict
+    from ._options import AfterPolicy, Condition, Retry, Verdict
     from ._owners import Owner
     from ._snapshots import (
         Entry,
@@ -182,8 +183,9 @@ _LATER = {
         "why",
     ),
     "_events": ("Event", "EventKind", "Events", "OnEvent"),
+    "_keywords": ("OperationOptions",),
     "_observed": ("Change", "ChangeKind", "Observation", "Observed"),
-    "_options": ("AfterPolicy", "Condition", "OperationOptions", "Retry", "Verdict"),
+    "_options": ("AfterPolicy", "Condition", "Retry", "Verdict"),
     "_owners": ("Owner",),
     "_snapshots": (
         "Entry",

@@ -15,18 +15,18 @@ from . import _prototypes as c
 from ._arguments import checked, whole
 from ._awaits import Bell, awaiting
 from ._callbacks import (
-    call_with_batch_end,
     drop_end,
     forget_end,
     register,
     start,
     tell_end,
+    tell_entry,
     wait,
 )
 from ._ends import End, Outcome, Progress
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
-from ._library import lib, must, quick, refusal
+from ._library import lib, must, quick, refusal, trampoline
 from ._operations import Operation
 from ._states import BatchStates
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._sites import Site
 
 _start = cast(start[1], c.inturn_work_fn)
+_call_with_end = trampoline(c.inturn_batch_end_fn, tell_entry)
 
 
 class BatchPolicy(IntEnum):
@@ -108,7 +109,7 @@ class Batch(NotCopied):
             enough=enough,
             operation=pointer(structure),
             end_context=register(self._deliver),
-            on_end=call_with_batch_end,
+            on_end=_call_with_end,
             end_destroy=forget_end,
             edges=(c.inturn_batch_edge * len(pairs))(*pairs),
             edge_count=len(pairs),

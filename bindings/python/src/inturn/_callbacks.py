@@ -25,14 +25,7 @@ from typing import TYPE_CHECKING, Any, Callable, NoReturn
 from ._arguments import MAX_NS, limit_of
 from ._errors import TimedOutError
 from ._library import interrupts, on_main_thread, prepared, quick, trampoline
-from ._prototypes import (
-    inturn_batch_end_fn,
-    inturn_condition_fn,
-    inturn_destroy_fn,
-    inturn_end_fn,
-    inturn_event_fn,
-    inturn_retry_fn,
-)
+from ._prototypes import inturn_destroy_fn, inturn_end_fn
 from ._sites import site_of
 
 if TYPE_CHECKING:
@@ -114,7 +107,7 @@ def has_not_begun(error: BaseException) -> bool:
 
 def tell_end(owner: Any, told: object) -> None:
     """Calls the end callback of an operation or a batch, and takes it away. If an interrupt keeps
-    it from beginning, it is left to `_end`, which calls this again."""
+    it from beginning, it is left to `tell_entry`, which calls this again."""
     on_end, owner._on_end = owner._on_end, None
     try:
         on_end(told)
@@ -230,7 +223,8 @@ class HandedOn:
         pass
 
 
-def _listen(key: int, told: Any) -> None:
+def listen(key: int, told: Any) -> None:
+    """For an entry that is a listener."""
     listener = None
     try:
         listener = listeners.get(key)
@@ -262,7 +256,8 @@ def _drop(key: int) -> None:
         del entries[key]
 
 
-def _end(key: int, end: Any) -> None:
+def tell_entry(key: int, end: Any) -> None:
+    """For an entry that is a function of a struct."""
     try:
         entries[key](end.contents)
     except BaseException as error:
@@ -271,21 +266,16 @@ def _end(key: int, end: Any) -> None:
         entries[key](end.contents)  # does whatever has not been done yet
 
 
-def _event(key: int, event: Any) -> None:
-    _listen(key, event.contents)
-
-
 # Functions that C calls and that return nothing: if an interrupt keeps a call of one of these from
 # beginning, the call is made again.
 first_called = (
     _start,
     _start_where_it_may_stay,
     _post,
-    _listen,
+    listen,
     _end_listener,
     _drop,
-    _end,
-    _event,
+    tell_entry,
 )
 
 
@@ -302,18 +292,13 @@ start_post = prepared(trampoline(_work_fn, _post))
 forget = prepared(trampoline(inturn_destroy_fn, entries.pop))
 drop = prepared(trampoline(inturn_destroy_fn, _drop))
 # For callbacks whose entry is a function of one argument.
-call_with_end = trampoline(inturn_end_fn, _end)
-call_with_batch_end = trampoline(inturn_batch_end_fn, _end)
+call_with_end = trampoline(inturn_end_fn, tell_entry)
 forget_end = forget[1]
 # For listeners.
-call_with_token = prepared(trampoline(_work_fn, _listen))
-call_with_event = trampoline(inturn_event_fn, _event)
+call_with_token = prepared(trampoline(_work_fn, listen))
 forget_listener = prepared(trampoline(inturn_destroy_fn, _end_listener))
 forget_event = forget_listener[1]
 drop_end = drop[1]
-# Questions about an operation; neither raises.
-ask_condition = trampoline(inturn_condition_fn, lambda key: entries[key]._ask_condition())
-ask_decide = trampoline(inturn_retry_fn, lambda key, *told: entries[key]._is_worth(*told))
 
 
 def _wait_beside(call: Callable[[int], object], ns: int) -> bool:

@@ -1,9 +1,8 @@
 """An operation's states and ends."""
 
-from __future__ import annotations
-
+# Without `annotations` of the future: named tuples compile each one that is a string.
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from ._errors import CancelledError, Error, TimedOutError
 
@@ -64,13 +63,13 @@ class End(NamedTuple):
     outcome: Outcome
     cause: Cause
     result: Any
-    exception: BaseException | None
-    label: str | None
+    exception: Optional[BaseException]
+    label: Optional[str]
     started: bool
     attempts: int = 0
 
 
-def has_started(end: inturn_end) -> bool:
+def has_started(end: "inturn_end") -> bool:
     """Whether the operation was started itself, also at the time 0 of a manual clock."""
     return bool(end.attempts and end.cause != Cause.JOINED)
 
@@ -82,10 +81,10 @@ class Given:
 
     def __init__(self) -> None:
         self.result: Any = None
-        self.exception: BaseException | None = None
+        self.exception: Optional[BaseException] = None
 
 
-def error_of(end: End) -> BaseException | None:
+def error_of(end: End) -> Optional[BaseException]:
     """The exception that a call raises for this end; None if it returns the result."""
     if end.outcome is Outcome.FINISHED or end.exception is not None:
         return end.exception

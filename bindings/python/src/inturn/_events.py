@@ -7,14 +7,14 @@ import weakref
 from collections import deque
 from collections.abc import AsyncIterator
 from enum import IntEnum
-from typing import TYPE_CHECKING, Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
+from . import _prototypes as c
 from ._awaits import Bell
+from ._callbacks import listen
 from ._ends import Cause, Outcome
 from ._handles import NotCopied
-
-if TYPE_CHECKING:
-    from . import _prototypes as c
+from ._library import trampoline
 
 
 class EventKind(IntEnum):
@@ -50,6 +50,9 @@ OnEvent = Callable[[Event], object]
 """Called with each event of a queue: see ``on_event``."""
 
 
+call_with_event = trampoline(c.inturn_event_fn, listen)
+
+
 class Hub:
     """Receives the events of one queue and passes them on."""
 
@@ -59,7 +62,8 @@ class Hub:
         self._readers: weakref.WeakSet[Events] = weakref.WeakSet()
         self._is_over = False
 
-    def _tell(self, told: c.inturn_event) -> None:
+    def _tell(self, pointer: Any) -> None:
+        told = pointer.contents
         kind, label = EventKind(told.kind), told.label
         event = Event(
             kind,

@@ -16,14 +16,7 @@ from ._queues import Queue
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._queues import QueueOptions
-
-    class PooledOptions(QueueOptions, total=False):
-        """The further keyword arguments of queues that run on Python's threads."""
-
-        executor: Executor | None
-        daemon: bool
-        thread: bool
+    from ._keywords import PooledOptions, QueueOptions
 
 
 class _Pooled(Queue):

@@ -34,7 +34,7 @@ _QUICK = (
     "batch_release report_set_awaited report_wait_at await_begin await_end"
 )
 # The functions in `waiting`.
-_WAITING = "executor_wait operation_wait"
+_WAITING = "executor_wait operation_wait report_set_handler"
 
 
 class _Ring(threading.local):

@@ -167,14 +167,6 @@ class Operation(NotCopied):
         if self._extras is not None:
             self._extras.drop()
 
-    def _ask_condition(self) -> int:
-        assert self._extras is not None
-        return self._extras.ask()
-
-    def _is_worth(self, code: int, attempts: int) -> bool:
-        assert self._extras is not None
-        return self._extras.is_worth(self, code, attempts)
-
     def _deliver(self, end: c.inturn_end) -> None:
         """Called by the library at the end."""
         if self._on_end is not None:

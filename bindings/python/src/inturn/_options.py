@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable
 from ctypes import c_char_p, pointer
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypedDict, Union, cast
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union, cast
 
 from . import _prototypes as c
 from ._arguments import (
@@ -24,9 +24,8 @@ from ._arguments import (
     whole,
 )
 from ._callbacks import (
-    ask_condition,
-    ask_decide,
     call_with_end,
+    entries,
     forget_end,
     keep_interrupt,
     register,
@@ -34,11 +33,12 @@ from ._callbacks import (
 from ._ends import Given
 from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
+from ._library import trampoline
 from ._operations import Operation
 
 if TYPE_CHECKING:
-    from ._ends import OnEnd, Work
-    from ._owners import Owner
+    from ._ends import Work
+    from ._keywords import OperationOptions
     from ._queues import Queue
     from ._tokens import Token
 
@@ -86,42 +86,20 @@ Condition = Callable[[], Union[Verdict, bool]]
 """Says whether work is to be called: False is ``Verdict.SKIP``; what it raises fails it."""
 
 
-class OperationOptions(TypedDict, total=False):
-    """The options that `Queue.options` takes and explains."""
-
-    label: str | None
-    on_end: OnEnd | None
-    priority: int
-    after: Iterable[Operation | Future[Any]]
-    after_policy: AfterPolicy | bool
-    barrier: bool
-    urgent: bool
-    exclusive: Iterable[str]
-    condition: Condition | None
-    retry: Retry | None
-    key: str | None
-    join: bool
-    owner: Owner | None
-    max_wait: float
-    max_run: float
-    free_at_max_run: bool
-    stall: float
-    cancel_grace: float
+_Fields = Callable[[Any], dict[str, Any]]
 
 
-class _Option(NamedTuple):
-    """An option: its valid values, its fields in the library's struct, and its kinds of queues."""
-
-    what: str
-    fields: Callable[[Any], dict[str, Any]]
-    kinds: tuple[tuple[int, str], ...] = ()  # the only ones with this option; empty for all
+def _option(what: str, fields: _Fields, *kinds: tuple[int, str]) -> tuple[str, _Fields, Any]:
+    """An option: its valid values, its fields in the library's struct, and the only kinds of queues
+    that have it; all if there are none."""
+    return what, fields, kinds
 
 
-def _field(name: str, convert: Callable[[Any], Any]) -> Callable[[Any], dict[str, Any]]:
+def _field(name: str, convert: Callable[[Any], Any]) -> _Fields:
     return lambda value: {name: convert(value)}
 
 
-def _callback(**fields: Any) -> Callable[[Any], dict[str, Any]]:
+def _callback(**fields: Any) -> _Fields:
     """For a Python function: the fields with what the library calls in its place."""
 
     def take(given: Any) -> dict[str, Any]:
@@ -158,39 +136,45 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
         max_delay_ns=checked(retry, "max_delay", retry.max_delay, TIME, nanoseconds),
         jitter=checked(retry, "jitter", retry.jitter, "a number from 0 to 1", number),
         only_failures=bool(retry.only_failures),
-        decide=ask_decide,
+        decide=_ask_decide,
     )
     if retry.decide is not None:
         checked(retry, "decide", retry.decide, "a function of an exception and a number", function)
     return structure
 
 
+# Neither of these raises.
+_ask_condition = trampoline(c.inturn_condition_fn, lambda key: entries[key]._extras.ask())
+_ask_decide = trampoline(
+    c.inturn_retry_fn, lambda key, *told: entries[key]._extras.is_worth(entries[key], *told)
+)
 _BOOL = "a bool"
 _CONCURRENT = (c.INTURN_QUEUE_CONCURRENT, "operation queues")
 _INTERACTION = (c.INTURN_QUEUE_INTERACTION, "interaction queues")
 _OPTIONS = {
-    "label": _Option(NAME, _field("label", text)),
-    "on_end": _Option("a function of an End", _callback()),
-    "priority": _Option(
+    "label": _option(NAME, _field("label", text)),
+    "on_end": _option("a function of an End", _callback()),
+    "priority": _option(
         "an integer of 32 bits",
         _field("priority", whole(-(2**31), 2**31)),
-        (_CONCURRENT, _INTERACTION),
+        _CONCURRENT,
+        _INTERACTION,
     ),
-    "after": _Option("a list of operations and futures of queues", _after),
-    "after_policy": _Option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
-    "barrier": _Option(_BOOL, _field("barrier", bool), (_CONCURRENT,)),
-    "urgent": _Option(_BOOL, _field("urgent", bool), (_INTERACTION,)),
-    "exclusive": _Option("a list of names", _exclusive),
-    "condition": _Option("a function without arguments", _callback(condition=ask_condition)),
-    "retry": _Option("a Retry", _field("retry", one_of(Retry))),
-    "key": _Option(NAME, _field("key", text)),
-    "join": _Option(_BOOL, _field("join", bool)),
-    "owner": _Option("an Owner", _field("owner", handle_of(c.inturn_owner))),
-    "max_wait": _Option(TIME, _field("max_wait_ns", nanoseconds)),
-    "max_run": _Option(TIME, _field("max_run_ns", nanoseconds)),
-    "free_at_max_run": _Option(_BOOL, _field("max_run_policy", bool)),
-    "stall": _Option(TIME, _field("stall_ns", nanoseconds)),
-    "cancel_grace": _Option(TIME, _field("cancel_grace_ns", nanoseconds)),
+    "after": _option("a list of operations and futures of queues", _after),
+    "after_policy": _option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
+    "barrier": _option(_BOOL, _field("barrier", bool), _CONCURRENT),
+    "urgent": _option(_BOOL, _field("urgent", bool), _INTERACTION),
+    "exclusive": _option("a list of names", _exclusive),
+    "condition": _option("a function without arguments", _callback(condition=_ask_condition)),
+    "retry": _option("a Retry", _field("retry", one_of(Retry))),
+    "key": _option(NAME, _field("key", text)),
+    "join": _option(_BOOL, _field("join", bool)),
+    "owner": _option("an Owner", _field("owner", handle_of(c.inturn_owner))),
+    "max_wait": _option(TIME, _field("max_wait_ns", nanoseconds)),
+    "max_run": _option(TIME, _field("max_run_ns", nanoseconds)),
+    "free_at_max_run": _option(_BOOL, _field("max_run_policy", bool)),
+    "stall": _option(TIME, _field("stall_ns", nanoseconds)),
+    "cancel_grace": _option(TIME, _field("cancel_grace_ns", nanoseconds)),
 }
 
 
@@ -216,9 +200,10 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
             raise TypeError(f"{queue!r} has no option {name!r}, but {', '.join(_OPTIONS)}")
         if value is None:
             continue
-        fields.update(checked(queue, name, value, option.what, option.fields))
-        if option.kinds and value and queue._kind not in [kind for kind, _ in option.kinds]:
-            whose = " and ".join(name for _, name in option.kinds)
+        what, convert, kinds = option
+        fields.update(checked(queue, name, value, what, convert))
+        if kinds and value and queue._kind not in [kind for kind, _ in kinds]:
+            whose = " and ".join(name for _, name in kinds)
             raise UnsupportedError(f"{name} is for {whose}, not for {queue!r}")
     if options.get("join") and options.get("key") is None:
         raise ValueError(f"an operation of {queue!r} with join needs a key")

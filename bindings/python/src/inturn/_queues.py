@@ -12,7 +12,6 @@ from . import _prototypes as c
 from ._arguments import checked, function, handle_of, label_of, limit_of, name_of, one_of, whole
 from ._awaits import awaiting, begin, tokens_here
 from ._callbacks import (
-    call_with_event,
     drop,
     entries,
     forget_event,
@@ -34,8 +33,6 @@ from ._sites import Called
 from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
-    from typing import TypedDict
-
     from typing_extensions import Self
 
     from ._asyncio_home import Home
@@ -47,17 +44,6 @@ if TYPE_CHECKING:
     from ._sites import Site
     from ._states import QueueStates
     from ._values import Value
-
-    class QueueOptions(TypedDict, total=False):
-        """The keyword arguments of every `Queue`, besides its executor."""
-
-        capacity: int
-        rate: Rate | None
-        clock: ManualClock | None
-        on_event: OnEvent | None
-        events: bool
-        stall: float | None
-
 
 _LEFT = 100  # how many operations a drain lists at most
 
@@ -124,7 +110,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         if rate is not None:
             options["rate"] = self._structure_of_rate(rate)
         if on_event is not None or events:
-            from ._events import Hub
+            from ._events import Hub, call_with_event
 
             if on_event is not None:
                 checked(self, "on_event", on_event, "a function of an Event", function)

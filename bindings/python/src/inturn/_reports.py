@@ -6,11 +6,12 @@ import atexit
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from ctypes import CFUNCTYPE, c_void_p
+from typing import TYPE_CHECKING
 
 from . import _prototypes as c
 from ._arguments import checked, function, limit_of
-from ._library import lib, ring, trampoline
+from ._library import NOTHING, lib, must, prepared, ring, trampoline, waiting
 
 if TYPE_CHECKING:
     from ._diagnosis import ReportHandler
@@ -52,24 +53,25 @@ def set_stall_limit(seconds: float | None) -> None:
     lib.inturn_report_set_stall_limit(limit_of("inturn", seconds, "seconds"))
 
 
-def _receive(_context: int | None, pointer: Any) -> None:
+def _receive(_context: int | None, address: int) -> None:
     from ._diagnosis import ReportKind, read, write  # only when there is a report
 
-    report = read(pointer.contents)
+    report = read(c.inturn_report.from_address(address))
     if report.kind is ReportKind.DEADLOCK:
         ring.message = report.message  # for the exception
     (_handler or write)(report)
 
 
-_receive_fn = trampoline(c.inturn_report_fn, _receive)
+# With addresses, as the type of a report takes long to make.
+_receive_fn = prepared(trampoline(CFUNCTYPE(None, c_void_p, c_void_p), _receive))
 
 
 def _take_reports() -> None:
-    lib.inturn_report_set_handler(_receive_fn, None, c.inturn_destroy_fn())
+    must(waiting.report_set_handler, _receive_fn, None, NOTHING)
 
 
 def _leave_reports() -> None:
-    lib.inturn_report_set_handler(c.inturn_report_fn(), None, c.inturn_destroy_fn())
+    must(waiting.report_set_handler, NOTHING, None, NOTHING)
 
 
 def _write_trace() -> None:
