@@ -202,7 +202,7 @@ def _numeric(library: ctypes.CDLL, names: str) -> SimpleNamespace:
 lib, _file = _load()
 keeping = _Keeping(lib._name, handle=lib._handle)
 
-path: str = _file
+library_path: str = _file
 """The library that was loaded, as it was named to the system's loader."""
 
 quick: Any = _numeric(ctypes.PyDLL(lib._name, handle=lib._handle), _QUICK)
