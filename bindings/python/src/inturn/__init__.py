@@ -95,13 +95,13 @@ if TYPE_CHECKING:
         Observation as Observation,
         Observed as Observed,
     )
-    from ._options import (
+    from ._owners import Owner as Owner
+    from ._policies import (
         AfterPolicy as AfterPolicy,
         Condition as Condition,
         Retry as Retry,
         Verdict as Verdict,
     )
-    from ._owners import Owner as Owner
     from ._snapshots import (
         Entry as Entry,
         EntryFlag as EntryFlag,
@@ -131,8 +131,8 @@ else:
         "_events": "Event EventKind Events OnEvent",
         "_keywords": "OperationOptions",
         "_observed": "Change ChangeKind Observation Observed",
-        "_options": "AfterPolicy Condition Retry Verdict",
         "_owners": "Owner",
+        "_policies": "AfterPolicy Condition Retry Verdict",
         "_snapshots": "Entry EntryFlag EntryKind dump snapshot start_trace stop_trace write_trace",
         "_states": "BatchStates ObservedState OperationStates QueueStates",
         "_values": "Value",

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from ._executors import Executor
     from ._futures import Future
     from ._operations import Operation
-    from ._options import AfterPolicy, Condition, Retry
     from ._owners import Owner
+    from ._policies import AfterPolicy, Condition, Retry
 
 
 class QueueOptions(TypedDict, total=False):

@@ -179,14 +179,13 @@ class _Prepared:
 
 
 _PREPARED = {"queue", "executor", "*operation", "*site", "*taken", *CALLBACKS}
-# A struct of one 64-bit number is passed like that number, and ctypes converts addresses fastest.
-_ADDRESSES = {*HANDLES, "u64", "*operation_options"} - _PREPARED
 
 
 def _quick_type_of(name: str) -> Any:
     if name in _PREPARED:
         return _Prepared
-    return ctypes.c_void_p if name in _ADDRESSES else type_of(name)
+    # A struct of one 64-bit number is passed like that number; ctypes converts addresses fastest.
+    return ctypes.c_void_p if name[0] == "*" or name in (*HANDLES, "u64") else type_of(name)
 
 
 def _numeric(library: ctypes.CDLL, names: str) -> SimpleNamespace:

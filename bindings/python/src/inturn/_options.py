@@ -7,8 +7,8 @@ import threading
 import weakref
 from collections.abc import Iterable
 from ctypes import c_char_p, pointer
-from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Union, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, Callable, cast
 
 from . import _prototypes as c
 from ._arguments import (
@@ -39,51 +39,9 @@ from ._operations import Operation
 if TYPE_CHECKING:
     from ._ends import Work
     from ._keywords import OperationOptions
+    from ._policies import Retry, Verdict
     from ._queues import Queue
     from ._tokens import Token
-
-
-class AfterPolicy(IntEnum):
-    """What happens to an operation if one that it waits for does not finish."""
-
-    ENDED = 0  # nothing: it starts when all have ended
-    FINISHED = 1  # it ends cancelled, `Cause.DEPENDENCY`
-
-
-class Verdict(IntEnum):
-    """What a condition decides about its operation."""
-
-    START = 0
-    SKIP = 1  # it ends finished, `Cause.SKIPPED`
-    GIVE_UP = 2  # it ends cancelled, `Cause.CONDITION`
-
-
-class Retry(NamedTuple):
-    """How often, and when, an operation is started again after it has failed or exceeded its
-    ``max_run``.  With ``only_failures``, it is not started again after ``max_run``; nor is it with
-    ``free_at_max_run`` while its call has not returned, as that of a submitted function.
-
-    There are at most ``attempts`` attempts, the first one included (0: no limit).  ``delay`` is the
-    time in seconds before the second attempt.  Each further delay is ``factor`` times as long, up
-    to ``max_delay`` (0: no limit).  ``jitter``, 0 to 1, is the largest part of each delay that is
-    left out at random.  ``decide(exception, attempts)``, called by the queue's executor, returns
-    whether a failure is worth another attempt; after ``max_run`` the exception is a
-    `TimedOutError`.  If it raises, the operation fails with that exception, whose cause is the
-    failure.  Only an ``Exception`` is worth another attempt: after an interrupt, for example, there
-    is none, and ``decide`` is not called.
-    """
-
-    attempts: int = 0
-    delay: float = 0
-    factor: float = 1
-    max_delay: float = 0
-    jitter: float = 0
-    decide: Callable[[BaseException, int], bool] | None = None
-    only_failures: bool = False
-
-
-Condition = Callable[[], Union[Verdict, bool]]
-"""Says whether work is to be called: False is ``Verdict.SKIP``; what it raises fails it."""
 
 
 _Fields = Callable[[Any], dict[str, Any]]
@@ -99,12 +57,12 @@ def _field(name: str, convert: Callable[[Any], Any]) -> _Fields:
     return lambda value: {name: convert(value)}
 
 
-def _callback(**fields: Any) -> _Fields:
+def _callback(**fields: Callable[[], Any]) -> _Fields:
     """For a Python function: the fields with what the library calls in its place."""
 
     def take(given: Any) -> dict[str, Any]:
         function(given)
-        return fields
+        return {name: made() for name, made in fields.items()}
 
     return take
 
@@ -113,6 +71,18 @@ def _after(operations: Iterable[Operation | Future[Any]]) -> dict[str, Any]:
     take = one_of(Operation, Future)
     handles = [c.inturn_operation(take(operation)._handle or 0) for operation in operations]
     return {"after": (c.inturn_operation * len(handles))(*handles), "after_count": len(handles)}
+
+
+def _after_policy(given: Any) -> dict[str, Any]:
+    from ._policies import AfterPolicy
+
+    return {"after_policy": AfterPolicy(given)}
+
+
+def _retry(given: Any) -> dict[str, Any]:
+    from ._policies import Retry
+
+    return {"retry": one_of(Retry)(given)}
 
 
 def _exclusive(names: Iterable[str]) -> dict[str, Any]:
@@ -136,18 +106,30 @@ def _structure_of_retry(retry: Retry) -> c.inturn_retry:
         max_delay_ns=checked(retry, "max_delay", retry.max_delay, TIME, nanoseconds),
         jitter=checked(retry, "jitter", retry.jitter, "a number from 0 to 1", number),
         only_failures=bool(retry.only_failures),
-        decide=_ask_decide,
+        decide=_ask_decide(),
     )
     if retry.decide is not None:
         checked(retry, "decide", retry.decide, "a function of an exception and a number", function)
     return structure
 
 
-# Neither of these raises.
-_ask_condition = trampoline(c.inturn_condition_fn, lambda key: entries[key]._extras.ask())
-_ask_decide = trampoline(
-    c.inturn_retry_fn, lambda key, *told: entries[key]._extras.is_worth(entries[key], *told)
-)
+# Questions about an operation, made when they are first needed; neither raises.
+@cache
+def _ask_condition() -> Any:
+    from ._policies import Verdict
+
+    return trampoline(c.inturn_condition_fn, lambda key: entries[key]._extras.ask(Verdict))
+
+
+@cache
+def _ask_decide() -> Any:
+    def decide(key: int, *told: int) -> bool:
+        operation = entries[key]
+        return bool(operation._extras.is_worth(operation, *told))
+
+    return trampoline(c.inturn_retry_fn, decide)
+
+
 _BOOL = "a bool"
 _CONCURRENT = (c.INTURN_QUEUE_CONCURRENT, "operation queues")
 _INTERACTION = (c.INTURN_QUEUE_INTERACTION, "interaction queues")
@@ -161,15 +143,15 @@ _OPTIONS = {
         _INTERACTION,
     ),
     "after": _option("a list of operations and futures of queues", _after),
-    "after_policy": _option("an AfterPolicy or a bool", _field("after_policy", AfterPolicy)),
+    "after_policy": _option("an AfterPolicy or a bool", _after_policy),
     "barrier": _option(_BOOL, _field("barrier", bool), _CONCURRENT),
     "urgent": _option(_BOOL, _field("urgent", bool), _INTERACTION),
     "exclusive": _option("a list of names", _exclusive),
     "condition": _option("a function without arguments", _callback(condition=_ask_condition)),
-    "retry": _option("a Retry", _field("retry", one_of(Retry))),
+    "retry": _option("a Retry", _retry),
     "key": _option(NAME, _field("key", text)),
     "join": _option(_BOOL, _field("join", bool)),
-    "owner": _option("an Owner", _field("owner", handle_of(c.inturn_owner))),
+    "owner": _option("an Owner", _field("owner", lambda owner: handle_of(c.inturn_owner)(owner))),
     "max_wait": _option(TIME, _field("max_wait_ns", nanoseconds)),
     "max_run": _option(TIME, _field("max_run_ns", nanoseconds)),
     "free_at_max_run": _option(_BOOL, _field("max_run_policy", bool)),
@@ -296,17 +278,17 @@ class Extras:
         """The latest attempt's token."""
         return None if self.token is None else self.token()
 
-    def ask(self) -> int:
+    def ask(self, verdict: type[Verdict]) -> int:
         """The condition's verdict. If it raises, `begin` fails the attempt with the exception."""
         try:
             assert self.condition is not None
             answer = self.condition()
             if answer is True:
-                return Verdict.START
-            return Verdict.SKIP if answer is False else Verdict(answer)
+                return verdict.START
+            return verdict.SKIP if answer is False else verdict(answer)
         except BaseException as error:
             self.raised = error
-            return Verdict.START
+            return verdict.START
 
     def begin(self, operation: Operation, token: Token, work: Work | None) -> Work | None:
         """An attempt begins with this work, which its token keeps for the next attempt."""

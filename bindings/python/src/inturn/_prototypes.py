@@ -19,8 +19,6 @@ inturn_status = t.c_int
 # Types by their names in the tables: those that are not the header's own, and those made so far.
 _types: dict[str, Any] = {
     "bool": t.c_bool,
-    "char[55]": t.c_char * 55,
-    "char[64]": t.c_char * 64,
     "double": t.c_double,
     "i32": t.c_int32,
     "i64": t.c_int64,
@@ -276,6 +274,8 @@ def type_of(name: str) -> Any:
 def _made(name: str) -> Any:
     if name[0] == "*":
         return t.POINTER(type_of(name[1:]))
+    if name.startswith("char["):
+        return t.c_char * int(name[5:-1])
     if name in CALLBACKS:
         result, arguments = _signature(CALLBACKS[name], "void", type_of)
         return t.CFUNCTYPE(result, *arguments)
