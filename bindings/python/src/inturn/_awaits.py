@@ -101,7 +101,7 @@ def tokens_here() -> Sequence[int]:
 
 
 # What calls work has its token in one of these.
-_STARTS = {"_start", "_start_where_it_may_stay", "_post", "_post_here"}
+STARTS = {"_start", "_start_where_it_may_stay", "_post", "_post_here"}
 _NAMES = "token", "bits", "_bits"
 # What asyncio's loops and uvloop's have called when the task has ended that they are run for.
 _STOPS = ("asyncio.base_events", "_run_until_complete_cb"), ("uvloop.loop", "done_cb")
@@ -137,7 +137,7 @@ def tokens_around() -> list[int]:
         elif name == "unrolled_run" and module == "trio._core._run":
             told = frame.f_locals
             is_awaited = told["runner"].main_task is told["task"]
-        elif is_awaited and name in _STARTS and frame.f_globals.get("__package__") == __package__:
+        elif is_awaited and name in STARTS and frame.f_globals.get("__package__") == __package__:
             told = frame.f_locals
             tokens += [told[each] for each in _NAMES if isinstance(told.get(each), int)]
         frame = frame.f_back

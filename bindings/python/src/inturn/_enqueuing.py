@@ -240,8 +240,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
             self._check_work(work)
         if given.get("on_end") is not None:
             raise UnsupportedError("operations of a batch have no on_end: pass it to batch")
-        if queue._home is not None or _executors.exiting:
-            queue._prepare()
+        queue._prepare()
         caller = sys._getframe(1)
         place = caller.f_code, caller.f_lineno
         operations = [Operation(queue, work, given.get("label"), *place) for work in works]

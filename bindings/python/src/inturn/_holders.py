@@ -30,6 +30,7 @@ from types import (
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _callbacks
+from ._awaits import STARTS
 from ._futures import Attempts, Future
 from ._operations import Operation
 from ._tokens import Handler, Segment, Token
@@ -49,7 +50,6 @@ _IS_FUNCTION = 0x1  # of a code's flags; others have variables where the program
 _CONTAINERS = (list, set, frozenset, deque, OrderedDict, defaultdict, partial)
 _THROUGH = (Operation, Handler, Segment, Future, Attempts)
 _SUSPENDED = ((CoroutineType, "cr"), (GeneratorType, "gi"), (AsyncGeneratorType, "ag"))
-_TRAMPOLINES = ("_start", "_start_where_it_may_stay", "_post", "_post_here")  # of _callbacks
 
 _mro: Any = vars(type)["__mro__"].__get__
 _members: Any = vars(type)["__dict__"].__get__
@@ -129,7 +129,7 @@ def _threads(token: int) -> list[str]:
     """The threads on which the work was called and has not returned."""
 
     def begins(frame: FrameType, called: CodeType | None) -> bool:
-        if frame.f_globals is not vars(_callbacks) or frame.f_code.co_name not in _TRAMPOLINES:
+        if frame.f_globals is not vars(_callbacks) or frame.f_code.co_name not in STARTS:
             return False
         # While it calls the work, its variables are two numbers and perhaps the work.
         is_in_work = called is not None and called is not _callbacks._fail.__code__

@@ -111,10 +111,8 @@ class OperationQueue(_Pooled):
         if max_concurrent is None:
             max_concurrent = min(32, (os.cpu_count() or 1) + 4)
         self._places = self._checked_places(max_concurrent)
+        self._fields = {"max_concurrent": self._places}
         super().__init__(label, **options)
-
-    def _fields(self) -> dict[str, int]:
-        return {"max_concurrent": self._places}
 
     @property
     def max_concurrent(self) -> int:
@@ -173,14 +171,11 @@ class InteractionQueue(Queue):
 
         Other options are those of every `Queue`.
         """
-        self._delays = {}
+        self._fields = {}
         for name, delay in (("settle", settle), ("gap", gap)):
             ns = checked(self, name, delay, TIME, nanoseconds)
-            self._delays[f"{name}_ns"] = ns or -1  # to C, 0 is the default, and -1 is none
+            self._fields[f"{name}_ns"] = ns or -1  # to C, 0 is the default, and -1 is none
         super().__init__(label, executor=executor, **options)
-
-    def _fields(self) -> dict[str, int]:
-        return self._delays
 
     def view_did_appear(self) -> None:
         """Says that the view is visible.  The queue continues once the view has settled."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from ._states import QueueStates
     from ._values import Value
 
+_NO_FIELDS: dict[str, int] = {}
 _LEFT = 100  # how many operations a drain lists at most
 
 
@@ -56,6 +57,7 @@ class Queue(Enqueuing, TurnTaker, Called):
     """
 
     _kind = 0
+    _fields = _NO_FIELDS  # of the library's struct, for this kind of queue
     # Class attributes, for objects that were never initialised, as when a subclass forgets to.
     label: str | None = None
     _peers: Peers  # set once an operation needs them
@@ -92,7 +94,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         :raises TypeError: an argument is not of its type.
         :raises ValueError: an argument is out of range.
         """
-        options: dict[str, Any] = {**self._fields(), "label": label_of(self, label)}
+        options: dict[str, Any] = {**self._fields, "label": label_of(self, label)}
         self.label = label
         options["capacity"] = checked(
             self, "capacity", capacity, "a number of operations, 0 or more", whole(0, 2**64)
@@ -120,10 +122,6 @@ class Queue(Enqueuing, TurnTaker, Called):
         lib.inturn_queue_create(self._kind, byref(c.inturn_queue_options(**options)), byref(handle))
         self._handle = handle
         self._prepared = prepared(handle.bits)
-
-    def _fields(self) -> dict[str, int]:
-        """The struct fields for this kind of queue."""
-        return {}
 
     @property
     def _queue(self) -> Queue:
@@ -364,9 +362,6 @@ class Queue(Enqueuing, TurnTaker, Called):
         return self._hub.read()
 
     # ----------------------------------------------------------------------------------------
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         self.destroy()

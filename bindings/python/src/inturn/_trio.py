@@ -108,12 +108,7 @@ class Turn(NotCopied):
         self._bell.ring()
         if self._over:  # ended a moment ago
             self._give_up()
-        if isinstance(news, End):
-            self._ask_to_end()
-
-    def _ask_to_end(self) -> None:
-        scope = self._scope
-        if scope is not None:
+        if isinstance(news, End) and (scope := self._scope) is not None:
             _cancel(self._bell, scope)
 
     def _give_up(self) -> None:
