@@ -28,6 +28,7 @@ from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
 from ._library import lib, must, quick, refusal, trampoline
 from ._operations import Operation
+from ._prototypes import inturn_end
 from ._states import BatchStates
 
 if TYPE_CHECKING:
@@ -160,7 +161,7 @@ class Batch(NotCopied):
         return [self._end_at(place, self._handle) for place in range(len(self))]
 
     def _end_at(self, place: int, handle: int) -> End | None:
-        end = c.inturn_end()
+        end = inturn_end()
         status = quick.batch_get_end(handle, place, byref(end))
         if status == BusyError.status:
             return None

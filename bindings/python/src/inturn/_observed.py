@@ -22,6 +22,7 @@ from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
 from ._library import keeping, lib, trampoline
+from ._prototypes import inturn_datum
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -278,7 +279,7 @@ class Observed(NotCopied, Generic[T]):
             lib.inturn_value_destroy(self._handle)
 
     def _get(self) -> c.inturn_datum:
-        datum = c.inturn_datum()
+        datum = inturn_datum()
         keeping.inturn_value_get(self._handle, byref(datum))
         return datum
 

@@ -17,6 +17,7 @@ from ._ends import Cause, End, Given, OnEnd, Outcome, Progress, State, Work, has
 from ._errors import AlreadyFinishedError, CancelledError, Error
 from ._handles import NotCopied
 from ._library import must, on_main_thread, quick, waiting
+from ._prototypes import inturn_end
 from ._tokens import Token
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Operation(NotCopied):
         :raises DeadlockError: it cannot end while the caller waits.
         :raises ValueError: the timeout is negative or not a number.
         """
-        end = c.inturn_end()
+        end = inturn_end()
         look = self._queue._look(lambda: self._handle)
         wait(self, lambda ns: self._wait(ns, end), timeout, look)
         return self._end(end)

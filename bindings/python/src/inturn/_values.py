@@ -13,6 +13,7 @@ from ._errors import Error
 from ._interrupts import let_call
 from ._library import keeping, lib, trampoline
 from ._observed import Observed, interrupts
+from ._prototypes import inturn_datum
 
 T = TypeVar("T")
 
@@ -76,7 +77,7 @@ class Value(Observed[T]):
 
         :raises StaleError: the value is destroyed.
         """
-        before = c.inturn_datum()
+        before = inturn_datum()
         self._give(new, partial(keeping.inturn_value_exchange, self._handle), byref(before))
         try:
             return _object_of(before)  # type: ignore[no-any-return]
@@ -119,7 +120,7 @@ class Value(Observed[T]):
     def _give(self, item: Any, call: Callable[..., object], *more: Any) -> None:
         """Passes an object to the library; takes it back if the call fails."""
         key = register(item, _objects)
-        datum = c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
+        datum = inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
         try:
             with interrupts:
                 let_call(call, byref(datum), *more)
@@ -131,7 +132,7 @@ class Value(Observed[T]):
         """Changes the value if it still holds this datum."""
         exchanged = c_bool()
         key = register(new, _objects)
-        desired = c.inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
+        desired = inturn_datum(type=c.INTURN_DATUM_POINTER, pointer=key)
         try:
             with interrupts:
                 data = byref(datum), byref(desired)
