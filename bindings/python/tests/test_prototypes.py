@@ -11,7 +11,7 @@ import pytest
 import inturn
 from inturn import _prototypes as c
 from inturn._errors import BY_STATUS
-from support import REPOSITORY
+from support import REPOSITORY, run_python
 
 
 def header() -> str:
@@ -103,6 +103,32 @@ def test_a_struct_has_the_size_that_the_compiler_asserts() -> None:
     sizes = [(name, int(size)) for name, size in SIZES if name in STRUCTS]
     assert len(sizes) > 10
     assert [(name, ctypes.sizeof(getattr(c, name))) for name, _ in sizes] == sizes
+
+
+def test_only_types_of_the_header_are_made() -> None:
+    for name in ("inturn_nothing", "queue", "inturn_*queue"):
+        with pytest.raises(AttributeError, match="has no attribute"):
+            getattr(c, name)
+
+
+def test_threads_that_ask_for_a_type_first_get_the_same_one() -> None:
+    ended = run_python("""
+import sys, threading
+from inturn import _prototypes as c
+assert not {"inturn_report", "inturn_entry", "inturn_operation_options"} & vars(c).keys()
+sys.setswitchinterval(1e-6)
+barrier, got = threading.Barrier(8), []
+def ask():
+    barrier.wait()
+    got.append((c.inturn_report, c.inturn_entry, c.prototype("inturn_queue_enqueue_with")[1][1]))
+threads = [threading.Thread(target=ask) for _ in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert len(got) == 8 and len({tuple(map(id, each)) for each in got}) == 1, got
+""")
+    assert ended.returncode == 0, ended.stderr
 
 
 def test_each_status_has_its_exception() -> None:

@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from ctypes import byref, c_size_t, cast, pointer
+from ctypes import byref, c_size_t, cast
 from enum import IntEnum
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
@@ -108,7 +108,7 @@ class Batch(NotCopied):
         options = c.inturn_batch_options(
             policy=policy,
             enough=enough,
-            operation=pointer(structure),
+            operation=c.type_of("*operation_options")(structure),
             end_context=register(self._deliver),
             on_end=_call_with_end,
             end_destroy=forget_end,

@@ -6,7 +6,7 @@ import itertools
 import threading
 import weakref
 from collections.abc import Iterable
-from ctypes import c_char_p, pointer
+from ctypes import c_char_p
 from functools import cache
 from typing import TYPE_CHECKING, Any, Callable, cast
 
@@ -190,7 +190,7 @@ def structure_of(queue: Queue, options: OperationOptions) -> c.inturn_operation_
     if options.get("join") and options.get("key") is None:
         raise ValueError(f"an operation of {queue!r} with join needs a key")
     if "retry" in fields:
-        fields["retry"] = pointer(_structure_of_retry(fields["retry"]))
+        fields["retry"] = c.type_of("*retry")(_structure_of_retry(fields["retry"]))
     return c.inturn_operation_options(**fields)
 
 
