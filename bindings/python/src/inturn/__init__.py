@@ -88,17 +88,17 @@ if TYPE_CHECKING:
         Events as Events,
         OnEvent as OnEvent,
     )
-    from ._keywords import OperationOptions as OperationOptions
     from ._observed import (
         Change as Change,
         ChangeKind as ChangeKind,
         Observation as Observation,
         Observed as Observed,
     )
-    from ._owners import Owner as Owner
     from ._policies import (
         AfterPolicy as AfterPolicy,
         Condition as Condition,
+        OperationOptions as OperationOptions,
+        Owner as Owner,
         Retry as Retry,
         Verdict as Verdict,
     )
@@ -129,10 +129,8 @@ else:
             "Statistics statistics why"
         ),
         "_events": "Event EventKind Events OnEvent",
-        "_keywords": "OperationOptions",
         "_observed": "Change ChangeKind Observation Observed",
-        "_owners": "Owner",
-        "_policies": "AfterPolicy Condition Retry Verdict",
+        "_policies": "AfterPolicy Condition OperationOptions Owner Retry Verdict",
         "_snapshots": "Entry EntryFlag EntryKind dump snapshot start_trace stop_trace write_trace",
         "_states": "BatchStates ObservedState OperationStates QueueStates",
         "_values": "Value",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from typing_extensions import ParamSpec, Unpack
 
     from ._batches import Batch, BatchPolicy, OnBatchEnd
-    from ._keywords import OperationOptions
+    from ._policies import OperationOptions
     from ._queues import Queue
 
     P = ParamSpec("P")

@@ -16,7 +16,14 @@ from ._queues import Queue
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._keywords import PooledOptions, QueueOptions
+    from ._queues import QueueOptions
+
+    class PooledOptions(QueueOptions, total=False):
+        """The further keyword arguments of queues that run on Python's threads."""
+
+        executor: Executor | None
+        daemon: bool
+        thread: bool
 
 
 class _Pooled(Queue):

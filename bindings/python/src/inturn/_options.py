@@ -38,8 +38,7 @@ from ._operations import Operation
 
 if TYPE_CHECKING:
     from ._ends import Work
-    from ._keywords import OperationOptions
-    from ._policies import Retry, Verdict
+    from ._policies import OperationOptions, Retry, Verdict
     from ._queues import Queue
     from ._tokens import Token
 

@@ -33,6 +33,8 @@ from ._sites import Called
 from ._turn_takers import TurnTaker
 
 if TYPE_CHECKING:
+    from typing import TypedDict
+
     from typing_extensions import Self
 
     from ._asyncio_home import Home
@@ -44,6 +46,17 @@ if TYPE_CHECKING:
     from ._sites import Site
     from ._states import QueueStates
     from ._values import Value
+
+    class QueueOptions(TypedDict, total=False):
+        """The keyword arguments of every `Queue`, besides its executor."""
+
+        capacity: int
+        rate: Rate | None
+        clock: ManualClock | None
+        on_event: OnEvent | None
+        events: bool
+        stall: float | None
+
 
 _NO_FIELDS: dict[str, int] = {}
 _LEFT = 100  # how many operations a drain lists at most
