@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "src" / "inturn"
-# The modules that users import; what they offer is in their __all__, or public by its name.
+# The modules that users import; `names` says what they offer.
 LOOPS = ("asyncio", "dispatch", "glib", "qt", "tk", "trio")
 PUBLIC = ("", "loops", *(f"loops/{loop}" for loop in LOOPS))
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
@@ -35,11 +35,14 @@ def documented(module: ast.Module) -> Iterator[tuple[str, ast.stmt, bool]]:
 
 
 def names(module: ast.Module) -> list[str]:
-    """A module's __all__, or its public definitions."""
+    """A module's __all__, or its public definitions and what it imports under the same name."""
     for name, node, _ in documented(module):
         if name == "__all__" and isinstance(node, ast.Assign):
             return list(ast.literal_eval(node.value))
-    return [name for name, node, _ in documented(module) if isinstance(node, Definition)]
+    imports = [node for node in ast.walk(module) if isinstance(node, ast.ImportFrom)]
+    imported = [by.name for node in imports for by in node.names if by.name == by.asname]
+    defined = [name for name, node, _ in documented(module) if isinstance(node, Definition)]
+    return defined + imported
 
 
 def missing() -> Iterator[str]:
