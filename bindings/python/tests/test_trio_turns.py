@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 from collections.abc import Awaitable
@@ -16,7 +17,7 @@ import trio.testing
 import inturn
 from inturn import _trio as inturn_trio
 from inturn._tokens import Handler
-from support import LIMIT, Gate, finish, run_trio as run, until
+from support import LIMIT, Gate, finish, run_python, run_trio as run, until
 
 Outcome = inturn.Outcome
 
@@ -317,3 +318,30 @@ def test_an_attempt_that_is_cut_off_before_it_begins_is_not_begun(
 
     run(main)
     assert len(comes) == attempts
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_child_that_is_forked_in_a_turn_waits_for_what_it_makes() -> None:
+    ended = run_python("""
+import inturn, os, trio, warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # of fork in a process with threads
+async def main():
+    queue = inturn.FIFOQueue()
+    async with queue:
+        pid = os.fork()
+        if pid == 0:
+            status = 1
+            try:
+                with inturn.FIFOQueue() as new:
+                    status = new.submit(lambda: 4).result(30)
+                    new.drain(30)
+                try:
+                    await queue.__aexit__(None, None, None)
+                except inturn.ForkedError:
+                    status += 1
+            finally:
+                os._exit(status)
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+trio.run(main)
+""")
+    assert (ended.stderr, ended.returncode) == ("", 0)

@@ -6,6 +6,7 @@ queue runs it; the coroutine has its place in the queue from the call on.
 
 from __future__ import annotations
 
+import os
 import sys
 import weakref
 from collections import deque
@@ -147,10 +148,10 @@ class Turn(NotCopied):
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
         if token is None:
             return
-        turns = _turns[self._task]
+        turns = _turns.get(self._task, [self])  # a forked child has forgotten them
         turns.remove(self)
         if not turns:
-            del _turns[self._task]
+            _turns.pop(self._task, None)
         with suppress(AlreadyFinishedError):  # it was cut off
             if error is None:
                 token.finish(result)
@@ -283,3 +284,12 @@ def leave(queue: Queue, error: BaseException | None) -> None:
             holder.give(error)
             return
     raise RuntimeError(f"no task is inside {queue!r}")
+
+
+def _forget_turns() -> None:
+    """In a forked child: they are the parent's, and no wait of the child's is inside them."""
+    _turns.clear()
+    _all.clear()
+
+
+os.register_at_fork(after_in_child=_forget_turns)
