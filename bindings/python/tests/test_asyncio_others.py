@@ -74,3 +74,37 @@ def test_anyios_cancel_scopes_keep_what_is_cancelled(where: str) -> None:
             assert await queue.run(asyncio.sleep, 0, "after") == "after"
 
     run(main)
+
+
+def test_asyncios_tasks_are_its_own_while_trio_is_a_guest_in_its_loop() -> None:
+    trio: Any = pytest.importorskip("trio")
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        may_end, ended = trio.Event(), loop.create_future()
+        with inturn.FIFOQueue() as queue:
+
+            async def guest() -> None:
+                async with queue:
+                    await may_end.wait()
+
+            async def enter() -> int:
+                async with queue:
+                    return 2
+
+            trio.lowlevel.start_guest_run(
+                guest,
+                run_sync_soon_threadsafe=loop.call_soon_threadsafe,
+                done_callback=ended.set_result,
+            )
+            while not queue._holders:
+                await asyncio.sleep(0)
+            run = queue.run(asyncio.sleep, 0, 1)
+            entering = asyncio.ensure_future(enter())
+            may_end.set()
+            assert await run == 1
+            assert await entering == 2
+            await queue.drained()
+            (await ended).unwrap()
+
+    run(main)

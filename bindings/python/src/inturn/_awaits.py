@@ -37,7 +37,7 @@ here = _Thread()
 def running_trio() -> Any:
     """The module trio, where one of its tasks calls; else None."""
     trio = sys.modules.get("trio")
-    return trio if trio is not None and trio.lowlevel.in_trio_run() else None
+    return trio if trio is not None and trio.lowlevel.in_trio_task() else None
 
 
 class Bell:
