@@ -158,6 +158,27 @@ def test_what_was_enqueued_before_a_loop_went_runs_all_the_same() -> None:
     queue.destroy()
 
 
+def test_queues_that_are_equal_to_each_other_are_each_left_to_others() -> None:
+    class Named(inturn.FIFOQueue):  # which cannot be hashed
+        def __eq__(self, other: object) -> bool:
+            return isinstance(other, Named) and self.label == other.label
+
+    queues = [Named("name"), Named("name")]
+    gates = [Gate("the first queue's function"), Gate("the second queue's function")]
+
+    async def main() -> None:
+        for queue, gate in zip(queues, gates):
+            queue.suspend()
+            queue.post(gate.open)
+            queue.run(asyncio.sleep, 0)  # so that the queue comes to this loop
+
+    asyncio.run(main())
+    for queue, gate in zip(queues, gates):
+        queue.resume()
+        gate.wait()
+        queue.destroy()
+
+
 def test_many_loops_leave_nothing_behind() -> None:
     async def nothing() -> None:
         pass

@@ -85,7 +85,8 @@ class Home:
         # Whom to tell when the loop goes.
         self.gates: set[SimpleQueue[None]] = set()
         self._lock = threading.RLock()  # protects _queues; a finaliser may come while it is held
-        self._queues: weakref.WeakSet[Queue] = weakref.WeakSet()  # that have this executor
+        # Those that have this executor, by their handles: a subclass may say what is equal.
+        self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
         self.is_draining = False  # by its thread, while there is a loop
         # What the library gives: a key and a token.
         self._given = (ctypes.c_uint64 * 2)()
@@ -166,8 +167,8 @@ class Home:
         """On the loop's thread: lets its queues go on without it, and calls what it was given."""
         ask_for_room()
         with self._lock:
-            queues, self._queues = self._queues, weakref.WeakSet()
-        for queue in queues:
+            queues, self._queues = self._queues, weakref.WeakValueDictionary()
+        for queue in queues.values():
             if queue._home is self:
                 with suppress(Error):  # it was destroyed
                     queue._leave_home()
@@ -190,7 +191,7 @@ class Home:
         if queue._home is self or not queue._is_movable or self.closed:
             return
         with self._lock:
-            self._queues.add(queue)
+            self._queues[queue._handle.bits] = queue
         # First, so that the loop's end brings it back whatever interrupts the rest.
         last, queue._home = queue._home, self
         try:
