@@ -95,6 +95,22 @@ def test_the_module_says_what_works() -> None:
     assert ended.stdout.count(": works") == 3
 
 
+@pytest.mark.parametrize("options", [[], ["-O"]])
+def test_the_module_says_what_does_not_work(options: list[str]) -> None:
+    # Each result is another one.
+    ended = run_python(
+        "import asyncio, inturn, runpy\n"
+        "inturn.FIFOQueue.run = lambda *_: asyncio.sleep(0, 'another')\n"
+        "inturn.Future.result = lambda *_: None\n"
+        "runpy.run_module('inturn', run_name='__main__')",
+        *options,
+    )
+    assert ended.returncode == 1, ended
+    assert ended.stdout.count(": works") == 1
+    assert "threads: RuntimeError: None instead of 3\n" in ended.stdout
+    assert "asyncio: RuntimeError: 'another' instead of 3\n" in ended.stdout
+
+
 def test_the_module_says_why_there_is_no_library() -> None:
     ended = run_module(INTURN_LIBRARY="/no/such/library.so")
     assert ended.returncode == 1
