@@ -42,6 +42,22 @@ def test_a_stall_is_reported() -> None:
     assert (reports[0].queue_label, reports[0].operation_label) == ("slow", "stuck")
 
 
+def test_a_handler_may_be_false() -> None:
+    class Reports(list[inturn.Report]):  # as it is while it is empty
+        def __call__(self, report: inturn.Report) -> None:
+            self.append(report)
+
+    reports = Reports()
+    inturn.set_report_handler(reports)
+    try:
+        with inturn.FIFOQueue("own") as queue:
+            refused = queue.submit(lambda: queue.submit(int).result(LIMIT))
+            assert isinstance(refused.exception(LIMIT), inturn.DeadlockError)
+    finally:
+        inturn.set_report_handler(None)
+    assert [report.kind for report in reports] == [inturn.ReportKind.DEADLOCK]
+
+
 def test_a_stall_is_written_to_the_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
     with inturn.ManualClock() as clock, inturn.FIFOQueue("slow", clock=clock) as queue:
         queue.suspend()

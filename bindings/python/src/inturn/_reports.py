@@ -59,7 +59,7 @@ def _receive(_context: int | None, address: int) -> None:
     report = read(c.inturn_report.from_address(address))
     if report.kind is ReportKind.DEADLOCK:
         ring.message = report.message  # for the exception
-    (_handler or write)(report)
+    (write if _handler is None else _handler)(report)
 
 
 # With addresses, as the type of a report takes long to make.
