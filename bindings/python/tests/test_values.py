@@ -370,6 +370,30 @@ def test_async_for_sees_changes_of_other_threads_without_a_gap() -> None:
             value.value = 0
 
 
+def test_a_step_that_is_cancelled_takes_no_change() -> None:
+    async def main() -> None:
+        value = inturn.Value(0)
+        changes, objects = value.changes(latest=True), value.__aiter__()
+        assert (await changes.__anext__()).kind is ChangeKind.INITIAL
+        assert await objects.__anext__() == 0
+        for each in (changes, objects):
+            step: Any = asyncio.ensure_future(each.__anext__())
+            await asyncio.sleep(0)
+            step.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await step
+        value.value = 1
+        value.value = 2
+        assert (await changes.__anext__())[2:] == (0, 2)
+        assert [await objects.__anext__(), await objects.__anext__()] == [1, 2]
+        value.destroy()
+        for each in (changes, objects):
+            with pytest.raises(StopAsyncIteration):
+                await each.__anext__()
+
+    asyncio.run(asyncio.wait_for(main(), LIMIT))
+
+
 def test_an_async_for_that_is_cancelled_ends_its_observation() -> None:
     async def follow() -> None:
         task = asyncio.ensure_future(anext_of(value.changes()))

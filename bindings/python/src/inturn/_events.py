@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
-from collections.abc import AsyncIterator
 from enum import IntEnum
 from typing import Any, Callable, NamedTuple
 
 from . import _prototypes as c
-from ._awaits import Bell
 from ._callbacks import listen
 from ._ends import Cause, Outcome
-from ._handles import NotCopied
 from ._library import trampoline
+from ._readers import Reader
 
 
 class EventKind(IntEnum):
@@ -99,54 +96,9 @@ class Hub:
         return reader
 
 
-class Events(NotCopied, AsyncIterator[Event]):
+class Events(Reader[Event]):
     """The events of a queue from a certain moment on, for one task; see `Queue.events`."""
 
     def __init__(self, hub: Hub) -> None:
+        super().__init__()
         self._hub = hub  # alive, to tell of the end
-        self._lock = threading.RLock()  # protects the rest; a finaliser may come while it is held
-        self._events: deque[Event] = deque()
-        self._waiter: Bell | None = None
-        self._is_over = False
-
-    def _push(self, event: Event) -> None:
-        with self._lock:
-            if self._is_over:
-                return
-            self._events.append(event)
-            self._wake()
-
-    def _end(self) -> None:
-        with self._lock:
-            self._is_over = True
-            self._wake()
-
-    def _wake(self) -> None:
-        if self._waiter is not None:
-            self._waiter.ring()
-
-    async def __anext__(self) -> Event:
-        """The next event; waits for it.
-
-        :raises StopAsyncIteration: the queue is gone, or this was closed.
-        :raises RuntimeError: another task waits here.
-        """
-        bell = Bell()
-        with self._lock:
-            if self._waiter is not None:
-                raise RuntimeError("another task waits for the next event")
-            self._waiter = bell
-        try:
-            await bell.wait(lambda: self._events or self._is_over)
-        finally:
-            self._waiter = None
-        with self._lock:
-            if self._events:
-                return self._events.popleft()
-        raise StopAsyncIteration
-
-    async def aclose(self) -> None:
-        """Stops reading.  A task that waits for the next event gets the end."""
-        with self._lock:
-            self._events.clear()
-            self._end()

@@ -6,8 +6,8 @@ import queue
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator
+import weakref
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from ctypes import byref
 from enum import IntEnum
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, limit_of
-from ._awaits import Bell
 from ._callbacks import has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
 from ._library import keeping, lib, trampoline
 from ._prototypes import inturn_datum
+from ._readers import Reader
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -241,7 +241,7 @@ class Observed(NotCopied, Generic[T]):
 
     async def _reaches(self, predicate: Callable[[T], object]) -> None:
         """Waits, in a task, until the predicate accepts the object or no change will follow."""
-        changes = _follow(self, False, attrgetter("new"))
+        changes = _Following(self, False, attrgetter("new"))
         try:
             async for new in changes:
                 if predicate(new):
@@ -252,13 +252,14 @@ class Observed(NotCopied, Generic[T]):
     def changes(self, *, latest: bool = False) -> AsyncIterator[Change]:
         """The current object and each change, for ``async for``, until the value is destroyed.
 
-        ``latest``: changes that have not been read yet are combined into one.
+        ``latest``: changes that have not been read yet are combined into one.  A step that is
+        cancelled, as by a timeout, takes none: the next one gives it.
         """
-        return _follow(self, latest, lambda change: change)
+        return _Following(self, latest, lambda change: change)
 
     def __aiter__(self) -> AsyncIterator[T]:
         """The current object, and each one that the value changes to."""
-        return _follow(self, False, attrgetter("new"))
+        return _Following(self, False, attrgetter("new"))
 
     def drain(self, timeout: float | None = None) -> None:
         """Waits until each observer has received each change made so far.
@@ -345,38 +346,43 @@ def _cut(seconds: float | None) -> float:
     return _LONGEST if seconds is None else min(seconds, _LONGEST)
 
 
-async def _follow(
-    value: Observed[Any], latest: bool, made: Callable[[Change], T]
-) -> AsyncGenerator[T, None]:
-    bell = Bell()
-    pending: deque[Change] = deque()
-    lock = threading.RLock()  # protects joining changes; a signal handler may change too
-    is_over = False
+class _Following(Reader[T]):
+    """What a value changes to; it is observed from the first step on."""
 
-    def told(change: Change) -> None:
-        with lock:
-            if latest and pending:
-                first = pending.pop()
+    _observation: Observation | None = None
+
+    def __init__(self, value: Observed[Any], latest: bool, made: Callable[[Change], T]) -> None:
+        super().__init__()
+        self._value, self._latest, self._made = value, latest, made
+
+    def _begin(self) -> None:
+        if self._observation is not None or self._is_over:
+            return
+        reference = weakref.ref(self)  # the observation ends when this is dropped
+
+        def tell(change: Change) -> None:
+            reader = reference()
+            if reader is not None:
+                reader._tell(change)
+
+        def end() -> None:
+            reader = reference()
+            if reader is not None:
+                reader._end()
+
+        options = c.inturn_observe_options(initial=True)
+        entry = _ObserverEntry(tell, end, None, self._value._read)
+        self._observation = self._value._observe(entry, options)
+
+    def _tell(self, change: Change) -> None:
+        with self._lock:
+            if self._latest and self._told:  # they are changes themselves
+                first: Any = self._told.pop()
                 change = change._replace(kind=first.kind, old=first.old)
-            pending.append(change)
-        bell.ring()
+            self._push(self._made(change))
 
-    def over() -> None:
-        nonlocal is_over
-        is_over = True
-        bell.ring()
-
-    options = c.inturn_observe_options(initial=True)
-    observation = value._observe(_ObserverEntry(told, over, None, value._read), options)
-    try:
-        while True:
-            ended = is_over  # read before the last look
-            while pending:
-                with lock:
-                    change = pending.popleft()
-                yield made(change)
-            if ended:
-                return
-            await bell.wait(lambda: pending or is_over)
-    finally:
-        observation._end()
+    async def aclose(self) -> None:
+        """Stops reading, and the observation."""
+        await super().aclose()
+        if self._observation is not None:
+            self._observation._end()
