@@ -109,7 +109,8 @@ def snapshot() -> list[Entry]:
 
     Nothing stops for it.  Each queue is shown as it is at one moment, a long one in several pieces.
     Consecutive pending operations of which nothing else is known are one entry with a ``count``.
-    ``print(*inturn.snapshot(), sep="\\n")`` prints it.
+    ``print(*inturn.snapshot(), sep="\\n")`` prints it.  For a signal handler, import it before, by
+    ``from inturn import snapshot``: the handler may interrupt the import that its first use makes.
     """
     entries: list[Entry] = []
     errors: list[BaseException] = []
