@@ -28,7 +28,7 @@ from ._callbacks import (
     waits_for_loop,
 )
 from ._ends import Cause, End, Outcome, error_of, has_started
-from ._errors import UnsupportedError
+from ._errors import TimedOutError, UnsupportedError
 from ._library import quick, waiting
 from ._options import with_end
 
@@ -191,7 +191,7 @@ class Actor:
                 return self._refused
             if self._has_missed:
                 if not self._token:
-                    raise asyncio.CancelledError
+                    self._raise_end()
                 return cancelled  # cut off, by its queue's end: what is left runs all the same
             self._waiter = self._loop.create_future()
             try:
@@ -208,19 +208,24 @@ class Actor:
         if gate is not None:
             gate.put(None)
 
-    def _refuse_if_too_late(self) -> None:
-        """:raises TimedOutError: a deadline has ended its operation."""
+    def _raise_end(self, kind: type[BaseException] = BaseException) -> None:
+        """Of the operation, where not the coroutine has decided it; nothing if it was resolved.
+
+        :raises TimedOutError: a deadline has ended it.
+        :raises asyncio.CancelledError: it was cancelled, or cut off.
+        """
+        error: BaseException | None = asyncio.CancelledError()
         end = c.inturn_end()
-        if (
-            self._given
-            and waiting.operation_wait(self._operation, 0, byref(end)) == 0
-            and end.outcome == Outcome.TIMED_OUT
-        ):
-            label, was_started = self._given.get("label"), has_started(end)
-            told = Outcome(end.outcome), Cause(end.cause), None, None, label, was_started
-            error = error_of(End(*told))
-            assert error is not None
-            raise error from None
+        if waiting.operation_wait(self._operation, 0, byref(end)) == 0:
+            told = Outcome(end.outcome), Cause(end.cause), None, None, self._given.get("label")
+            error = error_of(End(*told, has_started(end)))
+            if error is not None and end.outcome == Outcome.CANCELLED:
+                error = asyncio.CancelledError(*error.args)
+        try:
+            if isinstance(error, kind):
+                raise error
+        finally:
+            del self, error  # the exception leads here
 
     async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
         """The task."""
@@ -233,6 +238,8 @@ class Actor:
             cancelled = await self._segment()
             if cancelled is not None:
                 raise cancelled
+            if not self._token:
+                return None  # it was resolved
             coroutine = self._coroutine = function(*call[0], **call[1])
             step: Callable[[Any], Any] = coroutine.send
             given: Any = None
@@ -240,9 +247,12 @@ class Actor:
                 try:
                     waited = step(given)
                 except StopIteration as stop:
-                    if quick.token_finish(self._token):
-                        self._refuse_if_too_late()
-                    return stop.value
+                    result = stop.value
+                    break
+                except Exception:
+                    if quick.token_fail(self._token, 1) and self._given:
+                        self._raise_end()
+                    raise
                 self._leave()
                 try:
                     given = await yielded(waited)
@@ -258,10 +268,14 @@ class Actor:
                 cancelled = await self._segment()
                 if cancelled is not None:
                     given, step = cancelled, coroutine.throw
+            # Without options, its own end counts also when its queue has cut it off.
+            if quick.token_finish(self._token) and self._given:
+                self._raise_end()
+            return result
         except (asyncio.CancelledError, GeneratorExit) as error:
             self._lose()
             if not isinstance(error, GeneratorExit):
-                self._refuse_if_too_late()
+                self._raise_end(TimedOutError)
             raise
         except BaseException:
             self._is_unwanted = True  # without a token yet, it is cancelled when it comes
