@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -74,5 +76,35 @@ def test_the_end_that_was_told_first_is_a_coroutines_end(
                 with pytest.raises(error):
                     await task
                 await queue.drained()
+
+    run(main)
+
+
+class Number:
+    """What has no `send`, and is awaited by an iterator that has none."""
+
+    def __await__(self) -> Iterator[Any]:
+        return iter(())
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_what_a_function_returns_may_be_anything_that_can_be_awaited(
+    kind: type[inturn.FIFOQueue],
+) -> None:
+    async def main() -> None:
+        async def three() -> int:
+            await asyncio.sleep(0)
+            return 3
+
+        def later() -> asyncio.Task[int]:
+            return asyncio.ensure_future(three())
+
+        with kind() as queue, inturn.FIFOQueue() as another:
+            run: Any = queue.run  # for type checkers, a function makes a coroutine
+            assert await run(later) == 3
+            assert await run(Number) is None
+            assert await run(lambda: another.run(three)) == 3
+            with pytest.raises(TypeError, match="not a coroutine function: <class 'int'>"):
+                await run(int)
 
     run(main)

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from ctypes import byref
 from queue import SimpleQueue
 from threading import get_ident
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any
 
 from . import _prototypes as c
 from ._asyncio_home import Home
-from ._asyncio_runs import begun, task_of, yielded
+from ._asyncio_runs import begun, called, task_of, yielded
 from ._asyncio_turns import is_cancelled
 from ._callbacks import (
     call_with_token,
@@ -240,7 +241,8 @@ class Actor:
                 raise cancelled
             if not self._token:
                 return None  # it was resolved
-            coroutine = self._coroutine = function(*call[0], **call[1])
+            made = called(function, *call)
+            coroutine = self._coroutine = made if isinstance(made, CoroutineType) else _wait(made)
             step: Callable[[Any], Any] = coroutine.send
             given: Any = None
             while True:
@@ -291,6 +293,11 @@ class Actor:
     def __del__(self) -> None:
         if self._operation:
             quick.operation_release(self._operation)
+
+
+async def _wait(made: Awaitable[Any]) -> Any:
+    """What is no coroutine need not have a coroutine's methods."""
+    return await made
 
 
 # What would have it begin again, or not begin.
