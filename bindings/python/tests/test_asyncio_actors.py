@@ -108,3 +108,28 @@ def test_what_a_function_returns_may_be_anything_that_can_be_awaited(
                 await run(int)
 
     run(main)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_loss_of_an_owner_cancels_its_coroutines(kind: type[inturn.FIFOQueue]) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def forever() -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+        with kind() as queue:
+            options = queue.options(owner=inturn.Owner())
+            running = options.run(forever)
+            await begun.wait()
+            queue.suspend()
+            pending = options.run(forever)
+            await asyncio.sleep(0)
+            del options
+            queue.resume()
+            for task in running, pending:
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+
+    run(main)

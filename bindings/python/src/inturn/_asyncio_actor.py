@@ -67,7 +67,9 @@ class Actor:
 
     def __init__(self, face: Enqueuing, home: Home) -> None:
         self._queue = face._queue  # alive for as long as it has operations
-        self._given, self._structure = face._given, face._structure
+        # Not the options themselves: they keep the owner, whose loss is to cancel this.
+        self._has_options, self._label = bool(face._given), face._given.get("label")
+        self._structure = face._structure
         self._home = home
         self._loop = asyncio.get_running_loop()
         self._token = 0
@@ -85,7 +87,8 @@ class Actor:
     # Called by the library, on any thread ----------------------------------------------------
 
     def _enter(self, token: int) -> None:
-        if self._given and not self._token:  # by its key or its owner it may be cancelled alone
+        # By its key or its owner it may be cancelled alone.
+        if self._has_options and not self._token:
             key = register(self, listeners)
             quick.token_on_cancel(token, call_with_token, key, forget_listener)
         self._token = token
@@ -218,7 +221,7 @@ class Actor:
         error: BaseException | None = asyncio.CancelledError()
         end = c.inturn_end()
         if waiting.operation_wait(self._operation, 0, byref(end)) == 0:
-            told = Outcome(end.outcome), Cause(end.cause), None, None, self._given.get("label")
+            told = Outcome(end.outcome), Cause(end.cause), None, None, self._label
             error = error_of(End(*told, has_started(end)))
             if error is not None and end.outcome == Outcome.CANCELLED:
                 error = asyncio.CancelledError(*error.args)
@@ -231,7 +234,7 @@ class Actor:
     async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
         """The task."""
         try:
-            structure = with_end(self._structure, self._ended) if self._given else None
+            structure = with_end(self._structure, self._ended) if self._has_options else None
             self._operation = self._home.add(
                 self._queue, _Segment(self), sys._getframe(1), structure
             )
@@ -252,7 +255,7 @@ class Actor:
                     result = stop.value
                     break
                 except Exception:
-                    if quick.token_fail(self._token, 1) and self._given:
+                    if quick.token_fail(self._token, 1) and self._has_options:
                         self._raise_end()
                     raise
                 self._leave()
@@ -271,7 +274,7 @@ class Actor:
                 if cancelled is not None:
                     given, step = cancelled, coroutine.throw
             # Without options, its own end counts also when its queue has cut it off.
-            if quick.token_finish(self._token) and self._given:
+            if quick.token_finish(self._token) and self._has_options:
                 self._raise_end()
             return result
         except (asyncio.CancelledError, GeneratorExit) as error:

@@ -40,6 +40,7 @@ class AttemptsTurn(Turn):
     def _enqueue(self, caller: FrameType) -> None:
         self._home.take_over(self._queue)
         self._made = self._face._enqueue(self._come, self._told, caller, start_again)
+        del self._face  # it keeps the owner, whose loss is to cancel this
 
     @property
     def _bits(self) -> int:
