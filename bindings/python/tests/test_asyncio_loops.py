@@ -404,3 +404,31 @@ def test_a_loop_that_stands_still_keeps_no_function_from_others() -> None:
         run(functools.partial(way, left))
         stopped.close()
     queue.destroy()
+
+
+def test_what_is_ahead_of_a_coroutine_for_a_loop_that_stands_still_does_not_wait_for_it() -> None:
+    async def number() -> int:
+        return 1
+
+    async def bring_it_here() -> None:
+        assert await queue.run(number) == 1
+
+    queue = inturn.FIFOQueue()
+    loop, other = asyncio.new_event_loop(), asyncio.new_event_loop()
+    for way in ("never run", "stopped", "of another"):
+        if way == "stopped":
+            loop.run_until_complete(bring_it_here())
+        elif way == "of another":
+            other.run_until_complete(bring_it_here())
+        queue.suspend()
+        ahead = Gate(f"the function ahead, where the loop was {way}")
+        queue.post(ahead.open)
+        future = queue.run_on(loop, number)
+        queue.resume()
+        ahead.wait()
+        assert not future.done()
+        loop.run_until_complete(asyncio.wrap_future(future, loop=loop))
+        assert future.result() == 1
+    other.close()
+    loop.close()
+    queue.destroy()

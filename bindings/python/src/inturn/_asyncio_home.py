@@ -205,7 +205,9 @@ class Home:
 
     def add(self, queue: Queue, entry: object, caller: FrameType, structure: Any = None) -> int:
         """Enqueues an entry, from any thread, and returns the operation's handle."""
-        if queue._home is not self or _executors.exiting:
+        if self.stands_still():  # what is ahead of it need not wait until the loop runs
+            queue._prepare()
+        elif queue._home is not self or _executors.exiting:
             self.take_over(queue)
         return queue._add(start_anywhere, entry, structure, queue._site_of(caller))
 

@@ -267,6 +267,10 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         ends it, one that is only dropped does not.  On an actor queue the turn lasts until the
         coroutine is suspended, and the coroutine continues in a later turn.
 
+        The loop then starts the queue's functions, too.  One whose turn comes while the loop is
+        stopped is called when the loop runs or closes, or when somebody adds to the queue from
+        elsewhere, or blocks for it.
+
         Under trio, only a nursery could make a task.  So the coroutine runs in the task that awaits
         the result, once, and waits for its turn until then; ``nursery.start_soon(queue.run, fn)``
         starts one that does.
