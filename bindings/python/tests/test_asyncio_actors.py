@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import sys
+import time
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Callable
 
 import pytest
 
 import inturn
-from support import run
+from support import Gate, run
 
 KINDS: list[type[inturn.FIFOQueue] | type[inturn.OperationQueue] | type[inturn.ActorQueue]] = [
     inturn.FIFOQueue,
@@ -131,5 +133,131 @@ def test_the_loss_of_an_owner_cancels_its_coroutines(kind: type[inturn.FIFOQueue
             for task in running, pending:
                 with pytest.raises(asyncio.CancelledError):
                     await task
+
+    run(main)
+
+
+@pytest.mark.parametrize("is_pending", [False, True], ids=["suspended", "about to go on"])
+def test_what_is_left_of_a_coroutine_after_its_time_limit_overlaps_nothing(
+    is_pending: bool,
+) -> None:
+    inside: list[str] = []
+    trace: list[str] = []
+
+    def segment(name: str) -> None:
+        inside.append(name)
+        trace.append(name)
+        time.sleep(0)  # the others come now, if they can
+        assert inside.pop() == name
+        assert inside == []
+
+    async def main() -> None:
+        begun, go_on = asyncio.Event(), asyncio.Event()
+
+        async def work() -> None:
+            begun.set()
+            try:
+                await go_on.wait()
+                await asyncio.Event().wait()
+            finally:
+                for number in range(20):
+                    segment(f"coroutine {number}")
+                    await asyncio.sleep(0)
+
+        with inturn.ManualClock() as clock, inturn.ActorQueue(clock=clock) as queue:
+            task = queue.options(max_run=1).run(work)
+            await begun.wait()
+            gate = Gate("the end of the time")
+            queue.post(gate.wait)
+            if is_pending:
+                go_on.set()
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)  # its segment is behind the gate
+            functions = [queue.submit(segment, f"function {number}") for number in range(500)]
+            clock.advance(1)
+            gate.open()
+            with pytest.raises(inturn.TimedOutError):
+                await task
+            for future in functions:
+                await asyncio.wrap_future(future)
+            await queue.drained()
+            assert queue.statistics().timed_out == 1
+        assert [name for name in trace if name.startswith("c")] == [
+            f"coroutine {number}" for number in range(20)
+        ]
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # so that the threads meet everywhere
+    try:
+        run(main)
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_what_is_left_after_the_time_limit_runs_to_its_end_where_the_queue_takes_no_more() -> None:
+    async def main() -> None:
+        cleaned: list[int] = []
+
+        async def work(begun: asyncio.Event, ends: Callable[[], object]) -> None:
+            try:
+                begun.set()
+                await asyncio.Event().wait()
+            finally:
+                ends()
+                await asyncio.sleep(0)
+                cleaned.append(1)
+
+        with inturn.ManualClock() as clock:
+            for name in ("close", "destroy", "cancel_all"):
+                queue, begun = inturn.ActorQueue(clock=clock), asyncio.Event()
+                task = queue.options(max_run=1).run(work, begun, getattr(queue, name))
+                await begun.wait()
+                clock.advance(1)
+                with pytest.raises(inturn.TimedOutError):
+                    await task
+                await queue.drained()
+                queue.destroy()
+        assert cleaned == [1, 1, 1]
+
+    run(main)
+
+
+@pytest.mark.parametrize("way", ["free_at_max_run", "closed", "full"])
+def test_what_is_left_may_run_outside_of_the_turns_where_it_gets_none(way: str) -> None:
+    async def main() -> None:
+        begun = asyncio.Event()
+
+        async def work() -> None:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.sleep(0)
+                gate.open()
+
+        with inturn.ManualClock() as clock:
+            queue = inturn.ActorQueue(clock=clock, capacity=1)
+            task = queue.options(max_run=1, free_at_max_run=way == "free_at_max_run").run(work)
+            await begun.wait()
+            gate = Gate("what is left")
+            begins = Gate("the function")
+
+            def wait() -> None:
+                begins.open()
+                gate.wait()
+
+            others: list[inturn.Future[Any]] = [queue.submit(wait)]
+            await asyncio.to_thread(begins.wait)
+            if way == "full":
+                others.append(queue.submit(int))
+            elif way == "closed":
+                queue.close()
+            clock.advance(1)
+            with pytest.raises(inturn.TimedOutError):
+                await task
+            for other in others:
+                await asyncio.wrap_future(other)
+            await queue.drained()
+            queue.destroy()
 
     run(main)

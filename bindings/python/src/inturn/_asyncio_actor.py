@@ -29,7 +29,7 @@ from ._callbacks import (
     waits_for_loop,
 )
 from ._ends import Cause, End, Outcome, error_of, has_started
-from ._errors import TimedOutError, UnsupportedError
+from ._errors import Error, TimedOutError, UnsupportedError
 from ._library import quick, waiting
 from ._options import with_end
 
@@ -70,6 +70,7 @@ class Actor:
         # Not the options themselves: they keep the owner, whose loss is to cancel this.
         self._has_options, self._label = bool(face._given), face._given.get("label")
         self._structure = face._structure
+        self._frees_place = bool(face._given.get("free_at_max_run"))
         self._home = home
         self._loop = asyncio.get_running_loop()
         self._token = 0
@@ -82,6 +83,7 @@ class Actor:
         self._has_missed = False  # a segment never came
         self._refused: UnsupportedError | None = None  # a segment came where it cannot run
         self._is_unwanted = False
+        self._is_cut_off = False  # what is left has an operation of its own
         self._is_over = False
 
     # Called by the library, on any thread ----------------------------------------------------
@@ -196,7 +198,9 @@ class Actor:
             if self._has_missed:
                 if not self._token:
                     self._raise_end()
-                return cancelled  # cut off, by its queue's end: what is left runs all the same
+                elif self._goes_on_apart():
+                    continue
+                return cancelled
             self._waiter = self._loop.create_future()
             try:
                 await self._waiter
@@ -205,6 +209,23 @@ class Actor:
                 if not self._token:  # it never runs
                     raise
         return cancelled
+
+    def _goes_on_apart(self) -> bool:
+        """The operation was cut off, and what is left gets its segments as one of its own, so that
+        they do not overlap others. False where its queue takes none: then it runs all the same."""
+        if self._frees_place:
+            return False
+        last, segment = self._token, _Segment(self)
+        self._has_missed = False
+        try:
+            site = self._queue._site_of(self._coroutine.cr_frame)  # where it stands
+            operation = self._queue._add(start_anywhere, segment, None, site)
+        except Error:
+            return False
+        self._is_cut_off = True
+        quick.operation_release(operation)
+        quick.token_cancel(last)
+        return True
 
     def _leave(self) -> None:
         gate, self._gate = self._gate, None
@@ -231,6 +252,12 @@ class Actor:
         finally:
             del self, error  # the exception leads here
 
+    def _finish(self, status: int) -> None:
+        """The coroutine has ended, which the library has taken or not."""
+        # Without options, its own end counts also when its queue has cut it off.
+        if (status or self._is_cut_off) and self._has_options:
+            self._raise_end()
+
     async def run(self, function: Callable[..., Coroutine[Any, Any, Any]], call: Any) -> Any:
         """The task."""
         try:
@@ -255,8 +282,7 @@ class Actor:
                     result = stop.value
                     break
                 except Exception:
-                    if quick.token_fail(self._token, 1) and self._has_options:
-                        self._raise_end()
+                    self._finish(quick.token_fail(self._token, 1))
                     raise
                 self._leave()
                 try:
@@ -267,15 +293,16 @@ class Actor:
                     if isinstance(error, GeneratorExit):  # the task is destroyed
                         coroutine.close()
                         raise
-                if quick.token_resume(self._token, start_anywhere, register(_Segment(self)), drop):
-                    # It was cut off, by its queue's end: what is left runs all the same.
+                segment = register(_Segment(self))
+                if (
+                    quick.token_resume(self._token, start_anywhere, segment, drop)
+                    and not self._goes_on_apart()
+                ):
                     continue
                 cancelled = await self._segment()
                 if cancelled is not None:
                     given, step = cancelled, coroutine.throw
-            # Without options, its own end counts also when its queue has cut it off.
-            if quick.token_finish(self._token) and self._has_options:
-                self._raise_end()
+            self._finish(quick.token_finish(self._token))
             return result
         except (asyncio.CancelledError, GeneratorExit) as error:
             self._lose()

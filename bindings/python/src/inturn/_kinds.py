@@ -149,6 +149,9 @@ class ActorQueue(_Pooled):
     Further segments (`Token.resume`) run in the order of the resumes.  Segments never overlap.
     A coroutine is made of segments too, from one await to the next; under asyncio, not under trio.
     So there is no ``async with``: other segments would run at each await of its block.
+    What is left of a coroutine whose operation was cut off, such as by ``max_run``, continues as an
+    operation of its own.  It runs outside of the queue's turns, and may overlap others, with
+    ``free_at_max_run`` and where the queue is closed or full.
     """
 
     _kind = c.INTURN_QUEUE_ACTOR
