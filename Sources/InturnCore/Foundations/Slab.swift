@@ -56,9 +56,15 @@ struct Slab<Element: ~Copyable>: ~Copyable {
 
   init?(above floor: UInt32 = 0) {
     let count = Self.directorySize
-    guard let memory = calloc(count, MemoryLayout<UInt>.stride) else { return nil }
+    guard let memory = Self.zeroed(count * MemoryLayout<UInt>.stride) else { return nil }
     directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
     indices.initialize(to: Indices(above: floor))
+  }
+
+  /// Zeroed memory. The allocator asks the system for what is this large, so it is untouched pages,
+  /// and costs nothing before it is used.
+  private static func zeroed(_ size: Int) -> UnsafeMutableRawPointer? {
+    calloc(1, max(size, 160 << 10))
   }
 
   /// Only for a slab that nobody has used; the engine's live as long as the process.
@@ -181,11 +187,10 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     guard let free = realloc(indices.pointee.free, room * MemoryLayout<UInt32>.stride)
     else { return false }
     indices.pointee.free = free.bindMemory(to: UInt32.self, capacity: room)
-    // Zeroed memory from the allocator is untouched pages. The elements begin at a multiple of
-    // `block`.
+    // The elements begin at a multiple of `block`.
     let segment = Int(Self.segmentSize) * MemoryLayout<Element>.stride
     let size = Int(count) * segment + Self.block + MemoryLayout<Piece>.size
-    guard let memory = calloc(1, size) else { return false }
+    guard let memory = Self.zeroed(size) else { return false }
     if count > 1 { inturn_system_expect_use(memory, UInt(size)) }
     let block = UInt(Self.block)
     let first =
