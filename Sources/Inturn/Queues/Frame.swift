@@ -50,6 +50,8 @@ package struct Frame: @unchecked Sendable {
     /// find its own, as both are in use.
     let address = Atomic<UInt>(0)
     var operation: Operation
+    /// Further operations that wait for this one, and what contains them.
+    var callers: [Handle] = []
     /// In use for longer than this frame.
     var outer: Frame?
     /// Links the free frames. Their lock protects it.
@@ -187,6 +189,17 @@ package struct Frame: @unchecked Sendable {
     defer { frame.giveBack() }
     return await frame.bind(isolation: isolation, body)
   }
+
+  /// The same; operations with these tokens wait for it.
+  static func bind(
+    _ operation: Operation, waitedForBy callers: [Handle], _ body: () async -> Void
+  ) async {
+    let frame = Frame(of: operation)
+    frame.content.pointee.callers = callers
+    _ = await frame.bind(isolation: nil, body)
+    frame.content.pointee.callers = []
+    frame.giveBack()
+  }
 }
 
 // MARK: What it is asked
@@ -203,6 +216,20 @@ extension Frame.Operation {
 extension Frame {
   /// Whether the current task is inside an operation.
   package static var isBound: Bool { current != nil }
+
+  /// The tokens of the operations that contain the current task, of those that the engine knows.
+  static var tokensOfCurrent: [Handle] {
+    guard let frame = current else { return [] }
+    return frame.chain.flatMap { frame in
+      let content = frame.content
+      return [content.pointee.operation.token].filter { $0.bits != 0 } + content.pointee.callers
+    }
+  }
+
+  /// The frame, and those further out.
+  private var chain: some Sequence<Frame> {
+    sequence(first: self) { $0.content.pointee.outer }
+  }
 
   /// Begins a wait of the current task, in this line; throws, after a report, if it could never
   /// end. While it lasts, `needs` says, under a lock, what it depends on.
@@ -221,12 +248,11 @@ extension Frame {
   /// The operations that contain the frame and keep their places.
   private var holders: [TaskWait.Holder] {
     var holders: [TaskWait.Holder] = []
-    var next: Frame? = self
-    while let frame = next {
+    for frame in chain {
       let operation = frame.content.pointee.operation
       let own = operation.address == 0 ? UInt(bitPattern: frame.content) : operation.address
       if let holder = operation.holder(at: own) { holders.append(holder) }
-      next = frame.content.pointee.outer
+      holders += frame.content.pointee.callers.compactMap { TaskWait.Holder($0) }
     }
     return holders
   }

@@ -8,11 +8,18 @@ extension QueueEngine {
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
     _ function: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
+    enqueueTask(options, isOnMain, fileID, line, waitedForBy: [], function)
+  }
+
+  private func enqueueTask<Value: Sendable>(
+    _ options: OperationOptions, _ isOnMain: Bool, _ fileID: StaticString, _ line: UInt,
+    waitedForBy callers: [Handle], _ function: @escaping @Sendable () async throws -> Value
+  ) -> QueuedResult<Value> {
     let priority = Task.currentPriority
     let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
       token.isHeldByTask()
       let task = Task.detached(priority: priority) {
-        await Frame.bind(Frame.Operation(token: token.token), isolation: nil) {
+        await Frame.bind(Frame.Operation(token: token.token), waitedForBy: callers) {
           do {
             token.finish(with: try await function())
           } catch {
@@ -22,7 +29,7 @@ extension QueueEngine {
               token.fail(error)
             }
           }
-        }.get()
+        }
       }
       token.onCancel { _ in task.cancel() }
     }
@@ -38,7 +45,8 @@ extension QueueEngine {
   ) async throws -> Value {
     // Once it is enqueued, it may run before the cancellation reaches it.
     try Task.checkCancellation()
-    let operation = enqueueTask(options, isOnMain: isOnMain, fileID, line, function)
+    let operation = enqueueTask(
+      options, isOnMain, fileID, line, waitedForBy: Frame.tokensOfCurrent, function)
     return try await withTaskCancellationHandler {
       do {
         return try await operation.value
