@@ -16,6 +16,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import zopfli
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
@@ -53,12 +54,12 @@ def links() -> dict[str, str]:
 
 
 def compress_more(wheel: Path) -> None:
-    """Writes it again, as small as zlib can."""
+    """Writes it again, smaller than zlib can."""
     with zipfile.ZipFile(wheel) as before:
         files = [(info, before.read(info)) for info in before.infolist()]
-    with zipfile.ZipFile(wheel, "w") as after:
+    with zopfli.ZipFile(wheel, "w") as after:
         for info, data in files:
-            after.writestr(info, data, compresslevel=9)
+            after.writestr(info, data)
 
 
 class BuildWithLibrary(build_py):
