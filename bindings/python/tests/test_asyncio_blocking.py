@@ -122,6 +122,41 @@ def test_another_queue_of_the_loop_that_the_wait_depends_on_goes_on() -> None:
     run(main)
 
 
+def test_a_value_whose_observers_the_loop_is_to_call_is_drained_by_who_blocks_it() -> None:
+    async def main() -> None:
+        told: list[int] = []
+        with inturn.FIFOQueue() as queue, inturn.Value(0) as value:
+            await queue.run(nothing)  # the queue is the loop's from now on
+            with value.observe(lambda change: told.append(change.new), queue=queue):
+                value.value = 1
+                value.drain(LIMIT)
+                assert told == [1]
+
+    run(main)
+
+
+def test_an_observer_that_waits_for_what_the_loop_was_given_is_waited_for() -> None:
+    async def main() -> None:
+        begun = threading.Event()
+        with inturn.FIFOQueue() as queue, inturn.FIFOQueue() as other, inturn.Value(0) as value:
+            busy = Busy(queue)
+            future = queue.submit(int)
+            queue.run(nothing).cancel()
+            busy.finish_on_another_thread()  # and so the loop is to call the function
+
+            def observe(_: inturn.Change) -> None:
+                begun.set()
+                concurrent.futures.wait([future], LIMIT)
+
+            observation = value.observe(observe, queue=other)
+            value.value = 1
+            assert begun.wait(LIMIT)
+            observation.cancel(LIMIT / 3)
+            assert future.done()
+
+    run(main)
+
+
 def test_a_queue_that_comes_to_the_loop_while_that_is_blocked_goes_on() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()

@@ -100,6 +100,13 @@ def tokens_here() -> Sequence[int]:
     return tokens
 
 
+def leaving_loops() -> Callable[[], None] | None:
+    """For a blocking wait on a loop's thread, for no operation: what lets the loop's queues go on
+    meanwhile."""
+    part = asyncio_part
+    return part.leave_loops if part is not None and part.homes_here() else None
+
+
 # What calls work has its token in one of these.
 STARTS = {"_start", "_start_where_it_may_stay", "_post", "_post_here"}
 _NAMES = "token", "bits", "_bits"

@@ -334,14 +334,14 @@ def wait(
     owner: object,
     call: Callable[[int], object],
     timeout: float | None,
-    look: Callable[[], Await] | None = None,
+    look: Callable[[], Await | None] | None = None,
     rest: Callable[[Callable[[int], object], int], bool] = _wait_beside,
 ) -> None:
     """Repeats a blocking call on an object, which takes nanoseconds, until the time-out.
 
     On the main thread, ``rest`` continues a longer wait and returns whether it is over.  A caller
-    on a loop's thread passes a function that begins each part of the wait, or raises when it can
-    never end.
+    on a loop's thread passes a function that is called before each part of the wait, and raises
+    when that can never end.
     """
     limit = limit_of(owner, timeout)
     site = site_of(sys._getframe(1))

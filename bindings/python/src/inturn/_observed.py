@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
 from ._arguments import checked, function, handle_of, limit_of
+from ._awaits import leaving_loops
 from ._callbacks import has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
@@ -265,16 +266,19 @@ class Observed(NotCopied, Generic[T]):
         """Waits until each observer has received each change made so far.
 
         :raises TimedOutError: the timeout, in seconds, has passed.
-        :raises DeadlockError: the caller is inside an observer of this value, or part of a ring.
+        :raises DeadlockError: the caller is inside an observer of this value, or part of a ring;
+            turns of coroutines on its thread are not seen.
         """
-        wait(self, lambda ns: lib.inturn_value_drain(self._handle, ns), timeout)
+        look = leaving_loops()
+        wait(self, lambda ns: lib.inturn_value_drain(self._handle, ns), timeout, look)
 
     def destroy(self) -> None:
         """Ends the value, its observations and all waits for it.  A second call does nothing.
 
         When it has returned, no observer is running, except one that this call is made in.
 
-        :raises DeadlockError: it would wait for itself, round a ring.
+        :raises DeadlockError: it would wait for itself, round a ring; turns of coroutines on the
+            calling thread are not seen.
         """
         with suppress(StaleError):
             lib.inturn_value_destroy(self._handle)
@@ -315,11 +319,13 @@ class Observation(NotCopied):
         unless the caller is inside it.  A second call does nothing.
 
         :raises TimedOutError: it is cancelled, but the observer is still running after the timeout.
-        :raises DeadlockError: it is cancelled, but a wait for the observer would never end.
+        :raises DeadlockError: it is cancelled, but a wait for the observer would never end; turns
+            of coroutines on the calling thread are not seen.
         """
         if self._handle.bits:
+            cancel, look = lib.inturn_observation_cancel, leaving_loops()
             with suppress(StaleError):
-                wait(self, lambda ns: lib.inturn_observation_cancel(self._handle, ns), timeout)
+                wait(self, lambda ns: cancel(self._handle, ns), timeout, look)
 
     def _end(self) -> None:
         if self._handle.bits:

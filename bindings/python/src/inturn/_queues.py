@@ -293,8 +293,8 @@ class Queue(Enqueuing, TurnTaker, Called):
     def drain(self, timeout: float | None = None) -> None:
         """Waits until all operations have ended and all end callbacks have returned.
 
-        Like all blocking waits, it is refused on the thread of a loop if a coroutine of that loop
-        would have to continue first.  Await `drained` instead.
+        Like all blocking waits for operations, it is refused on the thread of a loop if a coroutine
+        of that loop would have to continue first.  Await `drained` instead.
 
         :raises TimedOutError: the timeout, in seconds, has passed; its ``left`` lists what has not
             ended.
@@ -322,7 +322,8 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         Running coroutines are cancelled as by `cancel_all`.
 
-        :raises DeadlockError: it would wait for itself, round a ring.
+        :raises DeadlockError: it would wait for itself, round a ring; turns of coroutines on the
+            calling thread are not seen.
         """
         self._say_closed()
         self._is_cut = self._is_ending = True
