@@ -429,3 +429,47 @@ SCENARIO(two_releases_after_a_retry) {
   CHECK(released == 1);
   expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
 }
+
+// Of two operations that are cancelled together, the second notice may come
+// after the executor is gone.
+SCENARIO(cancel_notices_meet_the_end_of_their_executor) {
+  static int destroyed;
+  destroyed = 0;
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(nullptr, &executor),
+         {INTURN_OK});
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  options.executor = executor;
+  options.max_concurrent = 2;
+  inturn_queue queue;
+  expect("create",
+         inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, &queue),
+         {INTURN_OK});
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  each.key = "both";
+  auto hold = [](void *, inturn_token token) {
+    expect("on_cancel",
+           inturn_token_on_cancel(
+               token, [](void *, inturn_token) {}, nullptr,
+               [](void *) { destroyed += 1; }),
+           {INTURN_OK});
+  };
+  for (int i = 0; i < 2; i++)
+    expect("enqueue",
+           inturn_queue_enqueue_with(queue, &each, hold, nullptr, nullptr,
+                                     nullptr),
+           {INTURN_OK});
+  inturn_executor_drain(executor, 0, nullptr);
+  together({[&] {
+              expect("cancel_key",
+                     inturn_queue_cancel_key(queue, "both", nullptr),
+                     {INTURN_OK, INTURN_E_STALE});
+            },
+            [&] {
+              inturn_executor_drain(executor, 0, nullptr);
+              expect("destroy", inturn_queue_destroy(queue), {INTURN_OK});
+              expect("executor_destroy", inturn_executor_destroy(executor),
+                     {INTURN_OK});
+            }});
+  CHECK(destroyed == 2);
+}
