@@ -100,7 +100,7 @@ package struct EngineStorage: ~Copyable {
   }
 }
 
-/// Objects with handles that others use: they are removed only when nobody does.
+/// Objects with handles that others may use.
 final class EngineObjects: @unchecked Sendable {
   // Safe to share: the slabs never change, and `lock` protects the users of the objects in them.
 

@@ -280,6 +280,44 @@ static void leave_inside_the_end_of_a_batch(void) {
   leave();
 }
 
+static void destroy_at_the_exit(void *context) {
+  CHECK(context == NULL);
+  stay_until_the_exit();
+}
+
+static void leave_inside_the_destruction_of_a_batchs_item(void) {
+  inturn_batch_item item = {just_finish, NULL, destroy_at_the_exit};
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  begin_to_run_a_queue();
+  each.label = "last";
+  options.operation = &each;
+  options.on_end = batch_end_at_the_exit;
+  options.end_destroy = too_late;
+  CHECK_OK(inturn_queue_enqueue_batch(queue, &options, &item, 1, NULL));
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
+static void cancel_at_the_exit(void *context, inturn_token token) {
+  CHECK(context == NULL && token.bits != 0);
+  stay_until_the_exit();
+}
+
+static void suspend_cancellable(void *context, inturn_token token) {
+  CHECK(context == NULL);
+  CHECK_OK(inturn_token_on_cancel(token, cancel_at_the_exit, NULL, too_late));
+  CHECK_OK(inturn_queue_cancel_all(queue));
+}
+
+static void leave_inside_a_cancel_handler(void) {
+  begin_to_run_a_queue();
+  CHECK_OK(
+      inturn_queue_enqueue(queue, suspend_cancellable, NULL, too_late, NULL));
+  GATE_WAIT(&worked, 1);
+  leave();
+}
+
 static void leave_inside_an_observer(void) {
   inturn_datum zero = INTURN_INTEGER(0);
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
@@ -361,6 +399,8 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_inside_an_end)                                                       \
   X(leave_inside_the_end_of_a_batch)                                           \
   X(leave_inside_an_observer)                                                  \
+  X(leave_inside_the_destruction_of_a_batchs_item)                             \
+  X(leave_inside_a_cancel_handler)                                             \
   X(leave_inside_work_on_the_main_thread)                                      \
   X(leave_inside_a_destruction)                                                \
   X(leave_with_deadlines_falling_due)                                          \

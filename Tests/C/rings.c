@@ -254,6 +254,41 @@ static void a_turn_at_the_former_executor_needs_that_one(void) {
   CHECK_INT(gate_count(&told.told), 2);
 }
 
+static void hold_the_pool(void *context, inturn_token token) {
+  gate_pass(&inside);
+  GATE_WAIT(&go, 1);
+  just_finish(context, token);
+}
+
+/* Also where the former one gives the turn to that which only the waiter may
+   drain. */
+static void a_turn_on_its_way_to_the_waiters_executor_needs_that(void) {
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_queue_options of_queue = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_executor main_executor;
+  inturn_queue busy, queue;
+  inside = go = (gate)GATE_INIT;
+  reports_begin(&told);
+  options.workers = 1;
+  options.max_workers = 1;
+  CHECK_OK(inturn_executor_create(&options, &of_queue.executor));
+  CHECK_OK(inturn_executor_main(&main_executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &of_queue, &busy));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &of_queue, &queue));
+  CHECK_OK(inturn_queue_enqueue(busy, hold_the_pool, NULL, NULL, NULL));
+  GATE_WAIT(&inside, 1);
+  CHECK_OK(inturn_queue_enqueue(queue, just_finish, NULL, NULL, NULL));
+  CHECK_OK(inturn_queue_set_executor(queue, main_executor));
+  CHECK_STATUS(inturn_queue_drain(queue, LIMIT_NS), INTURN_E_DEADLOCK);
+  gate_pass(&go);
+  drain_and_destroy(busy);
+  CHECK_OK(inturn_queue_cancel_all(queue));
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(of_queue.executor));
+  reports_end();
+  CHECK_INT(gate_count(&told.told), 1);
+}
+
 /* And what has begun there ends there. */
 static void work_at_the_former_executor_needs_no_other(void) {
   inturn_executor main_executor;
@@ -270,6 +305,7 @@ static void work_at_the_former_executor_needs_no_other(void) {
 }
 
 PROGRAM(rings, TEST(a_turn_at_the_former_executor_needs_that_one),
+        TEST(a_turn_on_its_way_to_the_waiters_executor_needs_that),
         TEST(work_at_the_former_executor_needs_no_other),
         TEST(the_last_one_that_takes_a_place_and_waits_is_refused),
         TEST(nobody_is_refused_while_a_place_is_left),

@@ -214,7 +214,30 @@ static void a_batch_behind_a_barrier_that_waits_for_others_is_waited_for(void) {
   }
 }
 
-PROGRAM(rings_batches, TEST(a_batch_behind_a_barrier_may_wait_for_its_waiter),
+/* Its end has to be told by an executor that only the waiter drains. */
+static void a_batch_whose_end_only_the_waiter_could_tell_is_refused(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_token last;
+  inturn_batch_item item = {keep_token, &last, NULL};
+  options.max_concurrent = 2;
+  CHECK_OK(inturn_executor_main(&options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, &own));
+  begin();
+  gate_pass(&go);
+  CHECK_OK(inturn_queue_enqueue_batch(own, NULL, &item, 1, &awaited));
+  CHECK_OK(inturn_queue_enqueue(own, wait_for_batch, NULL, NULL, NULL));
+  CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
+  CHECK_STATUS(status_of_wait, INTURN_E_DEADLOCK);
+  CHECK_OK(inturn_token_finish(last));
+  CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
+  reports_end();
+  CHECK_OK(inturn_batch_release(awaited));
+  CHECK_OK(inturn_queue_destroy(own));
+}
+
+PROGRAM(rings_batches,
+        TEST(a_batch_whose_end_only_the_waiter_could_tell_is_refused),
+        TEST(a_batch_behind_a_barrier_may_wait_for_its_waiter),
         TEST(a_batch_behind_a_barrier_that_waits_for_others_is_waited_for),
         TEST(work_of_a_concurrent_queue_may_wait_for_a_batch_of_it),
         TEST(a_batch_that_waits_for_its_waiter_is_refused),

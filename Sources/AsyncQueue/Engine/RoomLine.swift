@@ -20,7 +20,7 @@ struct RoomLine {
     }
   }
 
-  /// By their numbers, in the order of which they came.
+  /// By their numbers, in the order in which they came.
   private var waiters: [Int: Waiter] = [:]
   private var count = 0
   /// No waiter has a smaller number.

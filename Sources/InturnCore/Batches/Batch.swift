@@ -217,7 +217,7 @@ package final class Batch: @unchecked Sendable {
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
     let process = ProcessState.current
     entry.pointee.item.destroy?(entry.pointee.item.context)
-    if ProcessState.isForked(since: process) { return }
+    if ProcessState.current != process { return }
     entry.pointee.batch.takeUnretainedValue().takeDown(entry)
   }
 
@@ -241,7 +241,7 @@ package final class Batch: @unchecked Sendable {
     slot?.dropReference()
     let process = ProcessState.current
     staged.deliver()
-    if ProcessState.isForked(since: process) { return }
+    if ProcessState.current != process { return }
     if goesOn, let graph {
       let isFinished = end.end.outcome == .finished
       // Nobody is told once the queue is gone.
@@ -251,7 +251,7 @@ package final class Batch: @unchecked Sendable {
       }
     }
     if stops { cancelRest() }
-    if isOver && !ProcessState.isForked(since: process) { complete() }
+    if isOver && ProcessState.current == process { complete() }
   }
 
   /// Records the end of a bare job whose slot has this word, before its lane has settled it.

@@ -93,7 +93,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     stopBurstLocked()
     let barriersOnly = count != nil && isSelective
-    // Then nothing else is pending.
+    // Then all that is pending is behind it.
     var isBehind = order?.pointee.isFenceRunning == true
     var left = reach
     _ = forEachPendingLocked { job in
@@ -164,12 +164,19 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.withLock { pointee.generation == queue.generation }
   }
 
-  /// The executor that has to be drained before the lane can go on, if it is a host's. Nil also where
-  /// a drainer is in the lane that will find nothing to start.
-  var hostToDrain: HostExecutor? {
+  /// The hosts' executors that have to be drained before the lane can go on: where its drainers
+  /// wait, and what calls what starts, if something is to. None where the only drainer that the lane
+  /// may have is in it, and will find nothing to start.
+  var hostsToDrain: (former: HostExecutor?, present: HostExecutor?) {
     pointee.lock.withLock {
-      pointee.machine.active > 0 && waitingCountLocked == 0
-        ? nil : awaitedExecutorLocked as? HostExecutor
+      let machine = pointee.machine
+      let startsNothing = waitingCountLocked == 0
+      if machine.active > 0 && startsNothing && !machine.traits.contains(.overlapping) {
+        return (nil, nil)
+      }
+      let awaited = awaitedExecutorLocked
+      if awaited === executor { return (nil, executor as? HostExecutor) }
+      return (awaited as? HostExecutor, startsNothing ? nil : executor as? HostExecutor)
     }
   }
 

@@ -345,7 +345,13 @@ struct WaitSearch {
 
   /// The executor cannot be drained while all threads that may drain it are held up.
   private mutating func keepByHost(_ node: Int, _ lane: Lane.Pointer) {
-    guard let host = lane.hostToDrain else { return }
+    let (former, present) = lane.hostsToDrain
+    if let former { keep(node, by: former, lane) }
+    if let present { keep(node, by: present, lane) }
+  }
+
+  @inline(never)
+  private mutating func keep(_ node: Int, by host: HostExecutor, _ lane: Lane.Pointer) {
     let address = Self.address(Unmanaged<Executor>.passUnretained(host).toOpaque())
     keep(node, by: .executor, address, places: UInt64(host.places), .lane(lane))
     let loop = place(of: .loop, address)

@@ -227,8 +227,13 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   /// Runs what is left; only lanes whose queues are gone can wait here now.
   package func discardWaiting() {
-    lock.withLock { isGone = true }
+    let last = lock.withLock {
+      isGone = true
+      defer { waker = nil }
+      return waker
+    }
     discard { runWaiting(&$0) }
+    withExtendedLifetime(last) {}
   }
 
   private func discard(_ run: (inout DrainBudget) -> Void) {

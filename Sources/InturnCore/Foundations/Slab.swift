@@ -61,8 +61,8 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.initialize(to: Indices(above: floor))
   }
 
-  /// Zeroed memory. The allocator asks the system for what is this large, so it is untouched pages,
-  /// and costs nothing before it is used.
+  /// Zeroed memory. The allocator usually asks the system for what is this large: these are
+  /// untouched pages, which cost nothing before they are used.
   private static func zeroed(_ size: Int) -> UnsafeMutableRawPointer? {
     calloc(1, max(size, 160 << 10))
   }

@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<Lane> {
   func givesWayLocked(_ budget: borrowing DrainBudget, starts: Bool = true) -> Bool {
     let drainers = pointee.machine.scheduled
     if let executor = pointee.extra?.pointee.executors.current {
-      if starts, budget.isElsewhere(than: executor) { return true }
+      if budget.isElsewhere(than: executor) { return starts }
       if !budget.hasCalled { return false }
       return othersWaitLocked(at: executor, drainers)
     }

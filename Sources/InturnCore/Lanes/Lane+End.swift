@@ -218,18 +218,18 @@ extension UnsafeMutablePointer<Lane> {
       handlers.0.function!(handlers.0.context, slot.handle(.token).bits)
       if !budget.isStillOurs { return false }
     }
+    // After one that has forked, or during which the process exits, the others are not called.
     if let destroy = slot.pointee.destroy { destroy(slot.pointee.context) }
-    handlers.0.destroyContext()
-    handlers.1.destroyContext()
+    if budget.isStillOurs { handlers.0.destroyContext() }
+    if budget.isStillOurs { handlers.1.destroyContext() }
     // Nobody can ask for the result any more, but a cancel notice may still refer to the slot.
-    if !slot.loadWord().contains(.handleHeld), slot.groups?.pointee.hasBeenJoined != true,
+    if budget.isStillOurs, !slot.loadWord().contains(.handleHeld), slot.groups?.pointee.hasBeenJoined != true,
       let destroy = slot.pointee.resultDestroy
     {
       slot.pointee.resultDestroy = nil
       destroy(slot.pointee.result)
     }
-    // One of them may have forked, and the slot is the parent's.
-    if budget.isForkedChild { return false }
+    if !budget.isStillOurs { return false }
     slot.dropReference()
     return relock(budget)
   }

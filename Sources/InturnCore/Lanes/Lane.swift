@@ -166,7 +166,9 @@ extension UnsafeMutablePointer<Lane> {
     let calls = isQuiet ? pointee.extra?.pointee.quiet.takeCalls() ?? [] : []
     if isQuiet { wakeWaitersLocked() }
     pointee.lock.unlockAfterReadingObject()
+    let process = ProcessState.current
     outbox.perform(executor, asks ? self : nil)
+    if ProcessState.isForked(since: process) { return }
     for call in calls { call() }
     if isNews { Engine.current.pointee.watchdog.begin() }
   }

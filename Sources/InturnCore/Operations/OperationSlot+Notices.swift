@@ -102,7 +102,7 @@ extension UnsafeMutablePointer<OperationSlot> {
     let process = ProcessState.current
     frame.enter {
       handler.function!(handler.context, token.bits)
-      handler.destroyContext()
+      if ProcessState.current == process { handler.destroyContext() }
     }
     if ProcessState.current != process { return true }
     lane.pointee.lock.lock()

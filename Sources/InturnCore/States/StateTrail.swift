@@ -78,8 +78,13 @@ struct StagedState {
 }
 
 extension [StagedState] {
-  /// Tells all of them. Called without a lock.
-  func deliver() { for staged in self { staged.trail.deliver(isLast: staged.isLast) } }
+  /// Tells all of them, but no more once the process has forked or exits. Called without a lock.
+  func deliver() {
+    let process = ProcessState.current
+    for staged in self where ProcessState.current == process {
+      staged.trail.deliver(isLast: staged.isLast)
+    }
+  }
 }
 
 /// The states at one moment. Functions that were passed instead would each have their own `stage`.

@@ -425,8 +425,8 @@ public:
   ~queue() { reset(); }
 
   /* As queue_ref's, which does not change what the destructor does: here,
-     when_destroyed::automatic goes by the new executor. With work that may
-     still wait at an executor of one's own, it goes by that.
+     when_destroyed::automatic goes by the new executor; but for good by one of
+     one's own, where work may wait when the queue leaves it.
      Threads: one at a time. */
   void set_executor(executor_ref executor) {
     queue_ref::set_executor(executor);

@@ -149,7 +149,8 @@ class Turn(NotCopied):
         if token is None:
             return
         turns = _turns.get(self._task, [self])  # a forked child has forgotten them
-        turns.remove(self)
+        if self in turns:
+            turns.remove(self)
         if not turns:
             _turns.pop(self._task, None)
         with suppress(AlreadyFinishedError):  # it was cut off
