@@ -223,8 +223,8 @@ extension UnsafeMutablePointer<Lane> {
     if budget.isStillOurs { handlers.0.destroyContext() }
     if budget.isStillOurs { handlers.1.destroyContext() }
     // Nobody can ask for the result any more, but a cancel notice may still refer to the slot.
-    if budget.isStillOurs, !slot.loadWord().contains(.handleHeld), slot.groups?.pointee.hasBeenJoined != true,
-      let destroy = slot.pointee.resultDestroy
+    if budget.isStillOurs, !slot.loadWord().contains(.handleHeld),
+      slot.groups?.pointee.hasBeenJoined != true, let destroy = slot.pointee.resultDestroy
     {
       slot.pointee.resultDestroy = nil
       destroy(slot.pointee.result)
