@@ -21,32 +21,37 @@ extension Engine {
 
   /// Creates a value that shows a state. Its holder can only read and observe it.
   private static func createValue(
-    aspect: UInt32 = 0, follow: (StateTrail) -> Status
+    _ kind: RawValue.Kind, aspect: UInt32, follow: (StateTrail) -> Status
   ) -> (Status, Handle) {
-    let none = Handle(bits: 0)
-    guard hasMemory else { return (.noMemory, none) }
-    let object = ValueObject()
-    guard let handle = current.pointee.values.add(object) else { return (.noMemory, none) }
-    let status = follow(StateTrail.make(object.trail, aspect: aspect) { $0 })
-    if status == .ok {
-      object.kind = object.trail.value.kind
-      return (.ok, handle)
+    guard hasMemory else { return (.noMemory, Handle(bits: 0)) }
+    let object = ValueObject(stateOf: kind)
+    guard let handle = current.pointee.values.add(object) else {
+      return (.noMemory, Handle(bits: 0))
     }
+    let status = follow(StateTrail.make(object.trail, aspect: aspect) { $0 })
+    if status == .ok { return (.ok, handle) }
     _ = current.pointee.values.remove(handle)
-    return (status, none)
+    return (status, Handle(bits: 0))
   }
 
   package static func createValue(_ aspect: QueueAspect, of queue: Handle) -> (Status, Handle) {
-    createValue(aspect: aspect.rawValue) { follow($0, queue: queue) }
+    let kind: RawValue.Kind =
+      switch aspect {
+      case .pending, .running, .nextStart: .integer
+      case .suspended: .boolean
+      case .progress: .progress
+      }
+    return createValue(kind, aspect: aspect.rawValue) { follow($0, queue: queue) }
   }
 
   package static func createValue(
     _ aspect: OperationAspect, of operation: Handle
   ) -> (Status, Handle) {
-    createValue(aspect: aspect.rawValue) { follow($0, operation: operation) }
+    let kind: RawValue.Kind = aspect == .state ? .integer : .progress
+    return createValue(kind, aspect: aspect.rawValue) { follow($0, operation: operation) }
   }
 
   package static func createValue(progressOf batch: Handle) -> (Status, Handle) {
-    createValue { follow($0, batch: batch) }
+    createValue(.progress, aspect: 0) { follow($0, batch: batch) }
   }
 }

@@ -1,12 +1,10 @@
 import Synchronization
 
 /// The object behind a value's handle.
-final class ValueObject: @unchecked Sendable {
-  // Safe to share: `kind` is set before the handle is given out, and nothing else changes.
-
+final class ValueObject: Sendable {
   let trail: Trail<RawValue>
   /// The type of everything that it ever holds.
-  @exclusivity(unchecked) var kind: RawValue.Kind
+  let kind: RawValue.Kind
   let references: ReferenceFunctions
   /// Whether it shows a state of the engine's, which its holder cannot change.
   let isState: Bool
@@ -18,12 +16,12 @@ final class ValueObject: @unchecked Sendable {
     isState = false
   }
 
-  /// A value that will show a state, of whatever kind that is.
-  init() {
+  /// A value that will show a state.
+  init(stateOf kind: RawValue.Kind) {
     references = ReferenceFunctions()
-    // Placeholders until it follows the state.
+    // A placeholder until it follows the state.
     trail = Trail(.boolean(false))
-    kind = .boolean
+    self.kind = kind
     isState = true
   }
 }
