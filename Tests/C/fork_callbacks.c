@@ -49,6 +49,18 @@ static void fork_at_change(void *context, const inturn_change *change) {
   fork_in(FORK_IN_CHANGE);
 }
 
+/* The child's drain says that it is one, and the parent's goes on. */
+static void drain_while_one_forks(stage *stage) {
+  inturn_status status = inturn_executor_drain(stage->executor, 0, NULL);
+  if (is_child) {
+    CHECK_STATUS(status, INTURN_E_FORKED);
+    _exit(0);
+  }
+  CHECK_OK(status);
+  stage_drain(stage);
+  CHECK_INT(place_of_fork, -1);
+}
+
 static void fork_in_batch(int place, bool has_options) {
   stage stage = stage_create(INTURN_QUEUE_FIFO);
   inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
@@ -68,14 +80,7 @@ static void fork_in_batch(int place, bool has_options) {
   CHECK_OK(
       inturn_value_observe(progress, NULL, fork_at_change, NULL, NULL, NULL));
   CHECK_OK(inturn_batch_release(batch));
-  inturn_status status = inturn_executor_drain(stage.executor, 0, NULL);
-  if (is_child) {
-    CHECK_STATUS(status, INTURN_E_FORKED);
-    _exit(0);
-  }
-  CHECK_OK(status);
-  stage_drain(&stage);
-  CHECK_INT(place_of_fork, -1);
+  drain_while_one_forks(&stage);
   CHECK_OK(inturn_value_destroy(progress));
   stage_destroy(&stage);
 }
@@ -113,14 +118,7 @@ static void fork_in_operation(inturn_condition_fn condition,
   options.condition = condition;
   CHECK_OK(
       inturn_queue_enqueue_with(stage.queue, &options, work, NULL, NULL, NULL));
-  inturn_status status = inturn_executor_drain(stage.executor, 0, NULL);
-  if (is_child) {
-    CHECK_STATUS(status, INTURN_E_FORKED);
-    _exit(0);
-  }
-  CHECK_OK(status);
-  stage_drain(&stage);
-  CHECK_INT(place_of_fork, -1);
+  drain_while_one_forks(&stage);
   stage_destroy(&stage);
 }
 

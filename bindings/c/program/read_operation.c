@@ -7,31 +7,6 @@
 #include "program.h"
 #include "reader.h"
 
-uint64_t element(struct reader *reader, const struct inturn_layout_slab *slab,
-                 uint32_t index, size_t size) {
-  uint64_t segment;
-  if (index == 0 || index >= MOST ||
-      !read_at(reader, slab->directory + index / INTURN_LAYOUT_SEGMENT * 8,
-               &segment, sizeof segment) ||
-      segment == 0)
-    return 0;
-  return segment + index % INTURN_LAYOUT_SEGMENT * size;
-}
-
-uint32_t next_index(struct reader *reader,
-                    const struct inturn_layout_slab *slab, uint32_t index,
-                    size_t size, uint64_t *out_address) {
-  struct inturn_layout_indices indices;
-  if (!read_at(reader, slab->indices, &indices, sizeof indices))
-    return 0;
-  if (index < indices.begin)
-    index = indices.begin - (indices.begin > 0);
-  while (++index < indices.unused && index < MOST)
-    if ((*out_address = element(reader, slab, index, size)))
-      return index;
-  return 0;
-}
-
 bool read_slot(struct queue *queue, uint64_t address, slot *slot) {
   struct reader *reader = queue->reader;
   // What belongs to it must not be older than it.
