@@ -166,9 +166,11 @@ extension UnsafeMutablePointer<Lane> {
 
   /// The hosts' executors that have to be drained before the lane can go on: where its drainers
   /// wait, and what calls what starts, if something is to. None where the only drainer that the lane
-  /// may have is in it, and will find nothing to start.
+  /// may have is in it, and will find nothing to start; and once it is quiet, as it may become while
+  /// this is asked.
   var hostsToDrain: (former: HostExecutor?, present: HostExecutor?) {
     pointee.lock.withLock {
+      if isQuiet { return (nil, nil) }
       let machine = pointee.machine
       let startsNothing = waitingCountLocked == 0
       if machine.active > 0 && startsNothing && !machine.traits.contains(.overlapping) {

@@ -386,3 +386,28 @@ SCENARIO(a_snapshot_meets_a_wait_outside_of_work) {
        [&] { x.finish(); },
        [&] { expect("snapshot", inturn_snapshot(visit, &x), {INTURN_OK}); }});
 }
+
+// The queue waits for nothing of its new executor, whose only thread waits for
+// it.
+SCENARIO(a_wait_for_quiet_meets_the_last_return) {
+  beQuiet();
+  Host former(1), host(1);
+  Queue moved(INTURN_QUEUE_FIFO, former.executor),
+      outer(INTURN_QUEUE_FIFO, host.executor);
+  bool goes = false;
+  Operation &x = moved.add("x", [&](Operation &it) {
+    await("it goes on", [&] { return goes; });
+    it.finish();
+  });
+  x.awaitCall();
+  moved.setExecutor(host.executor);
+  together({[&] { goes = true; },
+            [&] {
+              outer.add("waits", [&](Operation &it) {
+                expect("drain", inturn_queue_drain(moved.handle, -1),
+                       {INTURN_OK});
+                it.finish();
+              });
+            }});
+  outer.drain();
+}
