@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "program.h"
 #include "reader.h"
@@ -199,11 +200,24 @@ static void set_cause(struct queue *queue, struct thing *thing) {
     thing->cause = NULL;
 }
 
+/// Reads the lane while no thread holds its lock, so that its counts agree. A
+/// thread that was preempted in the middle of a change gets time to go on; if
+/// the process stands still, the lane is read as it is.
+static bool read_unlocked(struct queue *queue) {
+  struct memory *memory = queue->reader->memory;
+  for (int naps = 400;; naps--) {
+    forget_pages(memory);
+    if (!read_memory(memory, queue->address, &queue->lane, sizeof queue->lane))
+      return false;
+    if (queue->lane.lock == 0 || naps == 0 || memory->requests >= 0)
+      return true;
+    nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+  }
+}
+
 bool read_lane(struct queue *queue) {
   struct reader *reader = queue->reader;
-  forget_pages(reader->memory);
-  if (!read_at(reader, queue->address, &queue->lane, sizeof queue->lane) ||
-      queue->lane.generation == 0)
+  if (!read_unlocked(queue) || queue->lane.generation == 0)
     return false;
   lane *lane = &queue->lane;
   queue->id = handle(reader, QUEUE, queue->index, lane->generation & ~GONE);
