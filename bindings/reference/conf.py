@@ -90,7 +90,7 @@ def say_missing(_app: Sphinx, env: BuildEnvironment) -> None:
     import inturn
 
     there = {name for domain in ("c", "py") for name, *_ in env.domains[domain].get_objects()}
-    names = {f"inturn.{name}" for name in inturn.__all__}
+    names = {f"inturn.{name}" for name in vars(inturn)["__all__"]}
     names |= set(re.findall(r"\b(inturn_\w+)\(", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))
     for name in sorted(names - there):
         getLogger(__name__).warning("no page of the reference has %s", name)
