@@ -36,6 +36,8 @@ import Testing
     for (bits, object) in live {
       let found = slab.find(Handle(bits: bits)).1
       #expect(found === object)
+      // A slab keeps what it has for as long as the process lives.
+      #expect(slab.remove(Handle(bits: bits)) === object)
     }
     for bits in gone {
       let (status, found) = slab.find(Handle(bits: bits))
