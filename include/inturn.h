@@ -224,7 +224,8 @@
  * _destroy, inturn_operation_cancel, _wait and _release, and the functions that
  * end a token. What little goes on behind them comes from 256 KiB that are part
  * of the library (the first suspend of a queue without options takes 400
- * bytes). If these are used up too, the process ends with a message.
+ * bytes). If these are used up too, the process ends with a message; so it may
+ * where a value has thousands of observers, or of changes yet to be told.
  *
  * 12. Fork and exit
  * -----------------

@@ -12,9 +12,9 @@
 #define _GNU_SOURCE
 #include "CInturnSystem.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum {
   CACHE_LINE = 64, // bytes, of most processors
@@ -76,15 +76,29 @@ void *inturn_system_allocate_lines(uintptr_t size) {
   return posix_memalign(&memory, CACHE_LINE, size) == 0 ? memory : NULL;
 }
 
-int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {
+void *inturn_system_find(uintptr_t alignment, uintptr_t size) {
+  void *memory;
   // `malloc` is cheaper, if its alignment is enough.
   if (alignment <= _Alignof(max_align_t))
-    *memory = malloc(size);
-  else if (posix_memalign(memory, alignment, size) != 0)
-    *memory = NULL;
+    memory = malloc(size);
+  else if (posix_memalign(&memory, alignment, size) != 0)
+    memory = NULL;
+  return memory == NULL ? take_from_store(alignment, size) : memory;
+}
+
+void inturn_system_end_without_memory(void) {
+  static const char line[] =
+      "inturn: no memory is left, not even the library's own\n";
+  inturn_system_write(STDERR_FILENO, line, sizeof line - 1);
+  __builtin_trap();
+}
+
+int inturn_system_allocate(void **memory, uintptr_t alignment, uintptr_t size) {
+  *memory = inturn_system_find(alignment, size);
+  // Swift would end the process without a word.
   if (*memory == NULL)
-    *memory = take_from_store(alignment, size);
-  return *memory == NULL ? ENOMEM : 0;
+    inturn_system_end_without_memory();
+  return 0;
 }
 
 void inturn_system_free(void *memory) {
@@ -102,7 +116,8 @@ void inturn_system_free(void *memory) {
 bool inturn_system_finds_memory(void) {
   if (__atomic_load_n(&inturn_system_store_used, __ATOMIC_RELAXED) <= SPARE)
     return true;
-  void *probe = malloc(PROBE);
+  // Volatile: a compiler may take memory that is freed at once for granted.
+  void *volatile probe = malloc(PROBE);
   free(probe);
   return probe != NULL;
 }

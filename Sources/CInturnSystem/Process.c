@@ -147,11 +147,10 @@ static void fill_with_signals_of_others(sigset_t *set) {
 
 bool inturn_system_start_thread(const char *name, void (*body)(void *),
                                 void *context) {
-  void *memory;
-  if (inturn_system_allocate(&memory, sizeof(void *),
-                             sizeof(struct thread_start)))
+  struct thread_start *start =
+      inturn_system_find(sizeof(void *), sizeof(struct thread_start));
+  if (start == NULL)
     return false;
-  struct thread_start *start = memory;
   *start = (struct thread_start){.body = body, .context = context};
   strncpy(start->name, name, sizeof start->name - 1);
   pthread_attr_t attributes;

@@ -169,12 +169,8 @@ package enum Engine {
     atomic(inturn_system_inherited_engine())
   }
 
-  static func outOfMemory() -> Never {
-    fatalError("Inturn: no memory to start an operation that was accepted")
-  }
-
   private static func begin() -> Pointer {
-    guard let engine = make() else { fatalError("Inturn: no memory to begin with") }
+    guard let engine = make() else { inturn_system_end_without_memory() }
     return engine
   }
 

@@ -187,8 +187,14 @@ static inline uintptr_t *_Nonnull inturn_system_recorder(void) {
   return &inturn_system_this_process.recorder;
 }
 
+/// Memory from the system, or else from the library's own; null if both have
+/// none. For `inturn_system_free`.
+void *_Nullable inturn_system_find(uintptr_t alignment, uintptr_t size);
+/// Ends the process, with a message.
+_Noreturn void inturn_system_end_without_memory(void);
 /// Allocate and free Swift's own memory in the C library, instead of
-/// `posix_memalign` and `free`: see Memory.c.
+/// `posix_memalign` and `free`: see Memory.c. When there is none, the process
+/// ends.
 int inturn_system_allocate(void *_Nullable *_Nonnull memory,
                            uintptr_t alignment, uintptr_t size);
 void inturn_system_free(void *_Nullable memory);

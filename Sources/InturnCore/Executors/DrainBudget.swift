@@ -81,7 +81,7 @@ package struct DrainBudget {
       guard
         let gate = OperationSlot.Pointer.take(
           for: lane, lane.pointee.generation, .over, isKept: true)
-      else { Engine.outOfMemory() }
+      else { inturn_system_end_without_memory() }
       Engine.current.pointee.gates.wrappingAdd(1, ordering: .relaxed)
       gate.pointee.caller = thread
       if gate.loadWord().generation < OperationSlot.lastGeneration { return gate }

@@ -1,3 +1,4 @@
+import CInturnSystem
 import Synchronization
 
 /// A drainer that its caller steps from one operation to the next, at any time and on any thread:
@@ -144,7 +145,7 @@ package final class LaneDrainer: @unchecked Sendable {
       // The engine's reference and the drainer's.
       let slot = OperationSlot.Pointer.take(
         for: lane, lane.pointee.generation, .started, references: 2)
-    else { Engine.outOfMemory() }
+    else { inturn_system_end_without_memory() }
     slot.pointee.work = job.work
     lane.addRunningLocked(slot)
     lane.countStartLocked()

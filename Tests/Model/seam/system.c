@@ -76,6 +76,7 @@ void inturn_system_expect_use(void *memory, uintptr_t size) {
 }
 uint32_t inturn_system_store_used;
 bool inturn_system_finds_memory(void) { return true; }
+void inturn_system_end_without_memory(void) { __builtin_trap(); }
 
 // Allocations, including the run time's, are counted, so that a block lost in
 // each schedule is noticed. An allocation does not order threads, so it is no
