@@ -32,8 +32,11 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// when it has.
   @inline(__always)
   static func forEach(from first: UInt32, _ body: (Self) -> Bool) -> Bool {
+    // Asked for once: it is an atomic load.
+    let engine = Engine.current
     var index = first
-    while let slot = Self(at: index) {
+    while index != 0 {
+      let slot = engine.pointee.operations.pointer(at: index).unsafelyUnwrapped
       index = slot.pointee.link
       if !body(slot) { return false }
     }
