@@ -25,7 +25,7 @@ final class Watchdog: @unchecked Sendable {
   private let isTest = inturn_system_is_test()
 
   private static var second: Int64 { 1_000_000_000 }
-  private static var retryInterval: Int64 { second }
+  static var retryInterval: Int64 { second }
   /// How many looks fit into the limit.
   private static var looksInLimit: Int64 { 8 }
   /// The watchdog uses at most one part in this many of a processor's time.
@@ -62,26 +62,29 @@ final class Watchdog: @unchecked Sendable {
 
   // MARK: Life
 
-  /// Starts the thread, unless there is one. If it cannot be started, this is tried again later,
-  /// while there is something to look for. No lock is held.
-  func begin() {
-    if ProcessState.isExiting { return }
+  /// Starts the thread, unless there is one. If it cannot be started, which is false, the clock tries
+  /// again later, while there is something to look for; it cannot where it has no thread itself, as
+  /// no queue was ever made. No lock is held.
+  @discardableResult
+  func begin() -> Bool {
+    if ProcessState.isExiting { return true }
     lock.lock()
     let begins = !isOffLocked && !isAttended
     if begins { isAttended = true }
     let isThere = isLeaving
     lock.unlock()
-    if !begins || isThere { return }
+    if !begins || isThere { return true }
     // The engine keeps a reference for the life of the process.
     let isStarted = inturn_system_start_thread(
       "inturn-watchdog",
       { Unmanaged<Watchdog>.fromOpaque($0!).takeUnretainedValue().run() },
       Unmanaged.passUnretained(self).toOpaque())
-    if isStarted { return }
+    if isStarted { return true }
     lock.withLock { isAttended = false }
-    if Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers { return }
+    if Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers { return false }
     let clock = Engine.current.pointee.systemClock
     clock.arm(retryTimer, at: clock.moment(after: Self.retryInterval), for: .watchdog(self))
+    return false
   }
 
   private var isAttended: Bool {

@@ -38,12 +38,15 @@ package class TrailBase: @unchecked Sendable {
     wakeups.advance()
   }
 
-  /// Sleeps while `wakeups` has this value. An observer that blocks may be in no queue where the watchdog
-  /// would see it.
+  /// Sleeps while `wakeups` has this value, or for less. An observer that blocks may be in no queue
+  /// where the watchdog would see it. If there can be no watchdog, the sleeper comes back to ask for it
+  /// again: nobody else may.
   @inline(never)
   final func watchedWait(while seen: UInt32, timeoutNanoseconds rest: Int64) {
-    Engine.current.pointee.watchdog.begin()
-    wakeups.wait(while: seen, timeoutNanoseconds: rest)
+    let isWatched = Engine.current.pointee.watchdog.begin()
+    let most = Watchdog.retryInterval
+    wakeups.wait(
+      while: seen, timeoutNanoseconds: isWatched || (0..<most).contains(rest) ? rest : most)
   }
 
   /// Takes the lock for a change, once nobody is changing the value in place.
