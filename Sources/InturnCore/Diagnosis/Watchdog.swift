@@ -25,7 +25,8 @@ final class Watchdog: @unchecked Sendable {
   private let isTest = inturn_system_is_test()
 
   private static var second: Int64 { 1_000_000_000 }
-  static var retryInterval: Int64 { second }
+  /// How long after a thread could not be started this is tried again.
+  var retryInterval: Int64 { Self.second }
   /// How many looks fit into the limit.
   private static var looksInLimit: Int64 { 8 }
   /// The watchdog uses at most one part in this many of a processor's time.
@@ -83,7 +84,7 @@ final class Watchdog: @unchecked Sendable {
     lock.withLock { isAttended = false }
     if Lane.Pointer.leaveAllUnattended() && !WaitGraph.isForObservers { return false }
     let clock = Engine.current.pointee.systemClock
-    clock.arm(retryTimer, at: clock.moment(after: Self.retryInterval), for: .watchdog(self))
+    clock.arm(retryTimer, at: clock.moment(after: retryInterval), for: .watchdog(self))
     return false
   }
 

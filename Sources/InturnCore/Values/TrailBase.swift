@@ -43,10 +43,12 @@ package class TrailBase: @unchecked Sendable {
   /// again: nobody else may.
   @inline(never)
   final func watchedWait(while seen: UInt32, timeoutNanoseconds rest: Int64) {
-    let isWatched = Engine.current.pointee.watchdog.begin()
-    let most = Watchdog.retryInterval
-    wakeups.wait(
-      while: seen, timeoutNanoseconds: isWatched || (0..<most).contains(rest) ? rest : most)
+    let watchdog = Engine.current.pointee.watchdog
+    var limit = rest
+    if !watchdog.begin() && !(0..<watchdog.retryInterval).contains(rest) {
+      limit = watchdog.retryInterval
+    }
+    wakeups.wait(while: seen, timeoutNanoseconds: limit)
   }
 
   /// Takes the lock for a change, once nobody is changing the value in place.
