@@ -101,6 +101,25 @@ static void work_that_waits_leads_to_the_observer(void) {
   thread_join(&setter);
 }
 
+static void the_answer_to_why_leads_to_the_observer(void) {
+  thread setter;
+  inturn_operation operation;
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_FIFO, "database");
+  inturn_operation_options save = labelled("save");
+  begin(&setter, (inturn_queue){0});
+  CHECK_OK(inturn_queue_enqueue_with(queue, &save, destroy_in_work, NULL, NULL,
+                                     &operation));
+  stall reason;
+  do
+    reason = reason_of(operation);
+  while (strstr(reason.chain, "observer") == NULL);
+  CHECK_TEXT(reason.chain, "wait save@database > observer @state");
+  gate_pass(&may_return);
+  drain_and_destroy(queue);
+  CHECK_OK(inturn_operation_release(operation));
+  thread_join(&setter);
+}
+
 /* The queue tells, and no other report does. */
 static void an_observer_on_a_queue_is_told_by_the_queue(void) {
   thread setter;
@@ -120,4 +139,5 @@ static void an_observer_on_a_queue_is_told_by_the_queue(void) {
 
 PROGRAM(stuck_values, TEST(each_wait_for_an_observer_is_told),
         TEST(work_that_waits_leads_to_the_observer),
+        TEST(the_answer_to_why_leads_to_the_observer),
         TEST(an_observer_on_a_queue_is_told_by_the_queue))

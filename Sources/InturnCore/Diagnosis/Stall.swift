@@ -207,8 +207,7 @@ package struct Stall {
       found.addRun(at: now, lanesSince: lanesSince)
       for link in found.links { add(link) }
       (key, limitOfCause) = (found.key, found.limit)
-      // A question is answered as from outside, where no observers are seen.
-      if let line = found.lineOfWait, limit != nil || found.nextValue == nil {
+      if let line = found.lineOfWait {
         if limit != nil && upToWait == nil {
           upToWait = self
           upToWait?.isPatient = true
