@@ -94,6 +94,8 @@ def python(
     return Case(program, title, program, (INTURN, peer), (full,), (quick,), (target,))
 
 
+LOCK = "asyncio_lock"
+
 PYTHON = (
     python("post", "Python: plain functions", "thread_pool_executor", 200_000, 5_000, 0.2, 0.08),
     python(
@@ -103,10 +105,10 @@ PYTHON = (
         "python_in_order",
         "Python: coroutines of a loop; bare futures are run in a row by one callback",
         "python_in_order",
-        (INTURN, "asyncio_lock", "bare_futures"),
+        (INTURN, LOCK, "bare_futures"),
         (200_000,),
         (5_000,),
-        (Target("ns_per_operation", "asyncio_lock", must=0.5, aim=0.25),),
+        (Target("ns_per_operation", LOCK, must=0.5, aim=0.25),),
     ),
     python(
         "from_thread",
@@ -118,6 +120,9 @@ PYTHON = (
         0.15,
     ),
     python("token", "Python: ended by another thread", "simple_queue", 20_000, 1_000, 0.7, 0.5),
+    python("turn", "Python: a turn that nobody waits for", LOCK, 100_000, 2_000, 1.0, 0.7),
+    python("contended_turn", "Python: turns of 1,000 tasks", LOCK, 100_000, 2_000, 0.9, 0.7),
+    python("run", "Python: coroutines, each awaited", LOCK, 50_000, 1_000, 1.0, 0.7),
     alone(
         "python_import",
         "Python: import, beyond that of asyncio",

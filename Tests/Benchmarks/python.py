@@ -133,6 +133,47 @@ async def in_order(peer: str, count: int) -> None:
     await asyncio.gather(*[locked() for _ in range(count)])
 
 
+def lock_of(peer: str) -> Any:
+    return asyncio.Lock() if peer == "asyncio_lock" else executor(peer)
+
+
+async def turn(peer: str, count: int) -> None:
+    """Turns that nobody else waits for."""
+    lock = lock_of(peer)
+    for _ in range(count):
+        async with lock:
+            pass
+
+
+async def contended_turn(peer: str, count: int) -> None:
+    """Turns of 1,000 tasks, which all want theirs."""
+    lock = lock_of(peer)
+
+    async def take_turns() -> None:
+        for _ in range(count // 1000):
+            async with lock:
+                await asyncio.sleep(0)
+
+    await asyncio.gather(*[take_turns() for _ in range(1000)])
+
+
+async def run(peer: str, count: int) -> None:
+    """Coroutines in tasks of their own, each awaited before the next one is made."""
+    if peer == "inturn":
+        queue = executor(peer)
+        for _ in range(count):
+            await queue.run(nothing_asynchronous)
+        return
+    lock = asyncio.Lock()
+
+    async def locked() -> None:
+        async with lock:
+            await nothing_asynchronous()
+
+    for _ in range(count):
+        await asyncio.create_task(locked())
+
+
 async def from_thread(peer: str, count: int) -> None:
     """Coroutines that another thread passes to a loop."""
     loop = asyncio.get_running_loop()
@@ -174,6 +215,9 @@ def time_imports(peer: str, count: int) -> float:
 ASYNCHRONOUS: dict[str, Callable[[str, int], Awaitable[None]]] = {
     "in_order": in_order,
     "from_thread": from_thread,
+    "turn": turn,
+    "contended_turn": contended_turn,
+    "run": run,
 }
 SYNCHRONOUS = {"post": post, "submit": submit, "token": token}
 
@@ -183,10 +227,10 @@ def measure(what: str, peer: str, count: int) -> float:
     begin = time.perf_counter_ns()
     if what in ASYNCHRONOUS:
 
-        async def run() -> None:
+        async def measured() -> None:
             await ASYNCHRONOUS[what](peer, count)
 
-        asyncio.run(run())
+        asyncio.run(measured())
     else:
         SYNCHRONOUS[what](peer, count)
     return float(time.perf_counter_ns() - begin)
