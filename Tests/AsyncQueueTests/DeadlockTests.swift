@@ -102,6 +102,35 @@ import Testing
     #expect(refused.value == 1)
   }
 
+  @Test func `a ring that two operations close at once is refused to one of them`() async {
+    let ended = Gate()
+    Task.detached {
+      for _ in 0..<scaled(2000) { await Self.closeRingAtOnce() }
+      ended.open()
+    }
+    await ended.wait(for: "one of the two operations to be refused, each time")
+  }
+
+  private static func closeRingAtOnce() async {
+    let (first, second) = (FIFOQueue(), FIFOQueue())
+    let (begun, refused) = (Counter(), Counter())
+    @Sendable func meet(_ own: FIFOQueue, _ other: FIFOQueue) async {
+      await own.run {
+        begun.add()
+        while begun.value < 2 { await Task.yield() }
+        do throws(QueueError) {
+          try await other.run { () async throws(QueueError) in }
+        } catch {
+          refused.add()
+        }
+      }
+    }
+    async let one: Void = meet(first, second)
+    async let two: Void = meet(second, first)
+    _ = await (one, two)
+    #expect(refused.value == 1)
+  }
+
   @Test func `waits that only look like a ring are not refused`() async throws {
     let (first, second) = (FIFOQueue(), FIFOQueue())
     let onActorActor = Notes()

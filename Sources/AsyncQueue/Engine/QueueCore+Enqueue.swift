@@ -156,11 +156,12 @@ extension QueueCore {
         isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
       var deadlock: QueueError?
       if !turn.decide() {
-        // What comes before it, or its own options, may need what the caller holds.
-        WaitGraph.leave(entry)
-        entry = .none
+        // What comes before it, or its own options, may need what the caller holds. The first wait
+        // is known until this one is: whoever closes a ring in between must see one of them.
         do throws(QueueError) {
+          let first = entry
           entry = try Frame.enter(at: Site(fileID, line)) { turn.needsForEnd }
+          WaitGraph.leave(first)
         } catch {
           deadlock = error
           turn.cancelPending()
