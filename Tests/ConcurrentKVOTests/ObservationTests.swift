@@ -31,6 +31,13 @@ import Testing
     #expect(told.passed == 1)
   }
 
+  @Test func `an observation keeps nothing of a value that has gone away`() {
+    let census = Census()
+    let observation = ConcurrentKVO(census.make()).observe { _ in }
+    census.expectNone()
+    withExtendedLifetime(observation) { observation.cancel() }
+  }
+
   @Test func `cancel waits for the observer to return`() {
     let value = ConcurrentKVO(0)
     let begun = Gate("the call")

@@ -7,7 +7,7 @@ public final class ValueObservation: Sendable {
   private let end: @Sendable (_ timeoutNanoseconds: Int64) -> Status
 
   package init<T>(_ trail: Trail<T>, _ id: UInt64) {
-    end = { trail.cancel(id, timeoutNanoseconds: $0) }
+    end = { [weak trail] in trail?.cancel(id, timeoutNanoseconds: $0) ?? .stale }
   }
 
   /// An observation that is over.
