@@ -4,6 +4,8 @@ import Testing
 
 /// The events of the queues.
 @Suite(.watched) struct EventTests {
+  typealias Kind = OptionTests.Kind
+
   @Test(arguments: Caller.all)
   func `events tell what happens, in order`(caller: Caller) async throws {
     try await caller.call {
@@ -63,6 +65,33 @@ import Testing
     var seen: [QueueEvent] = []
     for await event in use() { seen.append(event) }
     #expect(seen == [.closed])
+  }
+
+  @Test(arguments: Kind.all)
+  func `an operation that is cut off has ended, in its own way, before the queue is idle`(
+    kind: Kind
+  ) async {
+    let clock = ManualClock()
+    let (queue, enqueue) = kind.make(clock)
+    let events = queue.events()
+    let (begun, mayReturn) = (Gate(), Gate())
+    let operation = enqueue(.with { $0.cancelGrace = .seconds(5) }) {
+      begun.open()
+      await mayReturn.wait(for: "the word to return")
+      return 1
+    }
+    await begun.wait(for: "the operation to begin")
+    operation.cancel()
+    clock.advance(by: .seconds(5))
+    #expect(await operation.waitForEnd() == .cancelled(.grace))
+    mayReturn.open()
+    await queue.drained()
+    var ends: [OperationEnd] = []
+    for await event in events {
+      if case .ended(_, let end) = event { ends.append(end) }
+      if event == .idle { break }
+    }
+    #expect(ends == [.cancelled(.grace)])
   }
 
   @Test(arguments: ["fifo", "actor", "main actor"])

@@ -31,6 +31,8 @@ final class Turn: Place, @unchecked Sendable {
   @exclusivity(unchecked) private var isEndTold = false
   /// Whether the acceptance has been told, or need not be.
   @exclusivity(unchecked) private var isAcceptanceTold = true
+  /// Of how many attempts the start has been told.
+  @exclusivity(unchecked) private var startsTold: UInt32 = 0
 
   init(
     _ core: QueueCore, label: String? = nil, isObstinate: Bool,
@@ -106,6 +108,17 @@ final class Turn: Place, @unchecked Sendable {
     core.emit(hasJoined ? .joined(info) : .enqueued(info))
   }
 
+  /// Tells once that this many attempts have begun, before anything else is told of the last one: a
+  /// deadline may end it before its task gets to tell.
+  private func tellStarted(attempts: UInt32) {
+    if !core.tellsEvents { return }
+    lock.lock()
+    defer { lock.unlock() }
+    if startsTold >= attempts { return }
+    startsTold = attempts
+    core.emit(.started(OperationInfo(state: .running, label: label)))
+  }
+
   /// It was refused, and its task has to find out.
   func giveUp(_ error: any Error) {
     lock.withLock { refusal = error }
@@ -125,7 +138,11 @@ final class Turn: Place, @unchecked Sendable {
           function: {},
           call: { _, turn, end in
             Unmanaged<Turn>.fromOpaque(turn!)._withUnsafeGuaranteedRef {
-              if end.cause == .joined { $0.tellAccepted(hasJoined: true) }
+              if end.cause == .joined {
+                $0.tellAccepted(hasJoined: true)
+              } else {
+                $0.tellStarted(attempts: end.attempts)
+              }
               let (end, box) = OutcomeBox.open(end)
               $0.end(end, box)
             }
@@ -162,8 +179,7 @@ final class Turn: Place, @unchecked Sendable {
     lock.unlock()
     withExtendedLifetime(makeTask) {}
     refuse(end)
-    // The end of an attempt is not told if another attempt may follow.
-    if retry != nil { tellEnd(end) }
+    tellEnd(end)
     operation?.hasEnded(end, box)
   }
 
@@ -198,6 +214,7 @@ final class Turn: Place, @unchecked Sendable {
     let end = isTooLate ? OperationEnd.timedOut(.maxRun) : failure.map { .failed($0) }
     let error = isTooLate ? QueueError.ended(.timedOut(.maxRun)) : failure
     guard let end, let error else { return true }
+    tellStarted(attempts: attempts)
     if retry?.decide?(error, Int(attempts)) == false {
       tellEnd(end)
       return false
@@ -246,7 +263,7 @@ final class Turn: Place, @unchecked Sendable {
   /// The same, perhaps in the caller's task.
   func begin(isOwn: Bool) {
     tellAccepted()
-    core.emit(.started(OperationInfo(state: .running, label: label)))
+    tellStarted(attempts: attempt + 1)
     core.progressed()
     // From now on, a cancel-all finds the operation itself.
     if isOwn && Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
@@ -288,12 +305,9 @@ final class Turn: Place, @unchecked Sendable {
         token, as: outcome, cause: cause, result: context,
         destroy: context == nil ? nil : OutcomeBox.drop
       ) {
-        // Before the next operation starts, which sends an event, too.
-        if $0 == .ok && !mayGoOn {
-          tellEnd(OperationEnd(outcome, cause, error: error))
-        } else if retry == nil {
-          tellEnd(.timedOut(.maxRun))
-        }
+        // Before the next operation starts, which sends an event, too. The end callback tells the
+        // rest: what another attempt may follow, and what was cut off.
+        if $0 == .ok && !mayGoOn { tellEnd(OperationEnd(outcome, cause, error: error)) }
       }
     } else {
       status = Engine.end(token, as: outcome)
