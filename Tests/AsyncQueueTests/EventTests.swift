@@ -67,6 +67,29 @@ import Testing
     #expect(seen == [.closed])
   }
 
+  @Test func `of operations enqueued before, those with a turn of their own are told`() async {
+    let queue = FIFOQueue()
+    queue.suspend()
+    // Without the task-local values of a test.
+    await Task.detached {
+      queue.enqueue {}
+      Task(on: queue) {}
+    }.value
+    Local.$number.withValue(1) { queue.enqueue {} }
+    Task(name: "throws", on: queue) { () async throws in }
+    let last = queue.enqueueTask {}
+    let events = queue.events()
+    queue.resume()
+    _ = await last.waitForEnd()
+    queue.close()
+    var ends = 0
+    for await event in events {
+      if case .ended = event { ends += 1 }
+      if event == .closed { break }
+    }
+    #expect(ends == 3)
+  }
+
   @Test(arguments: Kind.all)
   func `an operation that is cut off has ended, in its own way, before the queue is idle`(
     kind: Kind

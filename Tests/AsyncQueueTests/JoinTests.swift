@@ -38,6 +38,24 @@ import Testing
     #expect(try await enqueue(Self.joining) { 7 }.value == 7)
   }
 
+  @Test func `one that joins a body in its caller's task ends as that does, without its value`()
+    async throws
+  {
+    let queue = FIFOQueue()
+    let (begun, mayReturn) = (Gate(), Gate())
+    async let value = queue.run(.with { $0.key = "k" }) {
+      begun.open()
+      await mayReturn.wait(for: "the other operation to have joined")
+      return 5
+    }
+    await begun.wait(for: "the body to begin")
+    let joined = queue.enqueueTask(Self.joining) { 6 }
+    mayReturn.open()
+    #expect(try await value == 5)
+    await #expect(throws: QueueError.noValue) { try await joined.value }
+    #expect(joined.end?.outcome == .finished && joined.end?.cause == .joined)
+  }
+
   @Test(arguments: Kind.all)
   func `a failure and its error are of all that have joined`(kind: Kind) async throws {
     let (queue, enqueue) = kind.make(nil)

@@ -199,7 +199,8 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
 
   /// Runs a body in the calling task, in its turn, with options.
   ///
-  /// The task is the caller's, so it is not cancelled when the body runs too long.
+  /// The task is the caller's, so it is not cancelled when the body runs too long. So is the value:
+  /// an operation that joins this one ends as it does, but without a value.
   ///
   /// - Throws: As ``run(isolation:fileID:line:_:)``; also `QueueError.ended` when a deadline has
   ///   ended the operation: once the body has returned, if it had begun.

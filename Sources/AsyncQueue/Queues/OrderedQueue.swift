@@ -40,7 +40,8 @@ extension OrderedQueue {
 
   /// The queue's events from now on; see `WorkQueue`.
   ///
-  /// Operations that were enqueued before are not told, and neither are bodies of `run` and
+  /// Of operations that were enqueued before, those are told that may throw, have options or
+  /// inherit task-local values. Others are not, and neither are bodies of `run` and
   /// `enqueueAndWait` that found the queue free before. While somebody reads the events, each
   /// operation costs a task.
   public func events(

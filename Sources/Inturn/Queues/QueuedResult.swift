@@ -6,9 +6,9 @@ public final class QueuedResult<Value: Sendable>: QueuedOperation, @unchecked Se
   ///
   /// - Throws: The error that its function has thrown; the ``QueueError`` that refused it;
   ///   ``QueueError/ended(_:)`` when it ended otherwise; ``QueueError/noValue`` when it has joined
-  ///   an operation with another type of value; ``QueueError/deadlock(_:)`` when an operation, or a
-  ///   child task of it, awaits one that cannot end before it: itself, one that depends on it, or
-  ///   one that waits for its place round a ring of queues.
+  ///   an operation without a value, or with one of another type; ``QueueError/deadlock(_:)`` when
+  ///   an operation, or a child task of it, awaits one that cannot end before it: itself, one that
+  ///   depends on it, or one that waits for its place round a ring of queues.
   ///
   /// Cancelling the waiting task does not end the wait. Reports do not name the line of this wait,
   /// which a property cannot know; they name that of ``QueuedOperation/waitForEnd()``.
