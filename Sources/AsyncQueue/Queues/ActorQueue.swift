@@ -151,6 +151,9 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
 
   /// Runs a body in the calling task, on the actor, beginning in its turn, and returns its value.
   ///
+  /// The turn is taken on the actor, once the task has come there: operations that others enqueue
+  /// meanwhile may begin before it. A `Task(on:)` takes its turn at once.
+  ///
   /// - Throws: What the body throws. If its error type can hold them, also: `CancellationError`
   ///   when the task is cancelled before the body begins, which then never runs;
   ///   `QueueError.closed`; `QueueError.noActor`. If it cannot, the body runs in its turn even when

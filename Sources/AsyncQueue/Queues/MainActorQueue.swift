@@ -98,6 +98,8 @@ public final class MainActorQueue: WorkQueue, OrderedQueue, Sendable {
   /// Runs a body in the calling task, on the main actor, beginning in its turn, and returns its
   /// value.
   ///
+  /// The turn is taken on the main actor, as with ``ActorQueue/run(fileID:line:_:)``.
+  ///
   /// - Throws: as ``ActorQueue/run(fileID:line:_:)``.
   @MainActor
   public func run<Value, Failure: Error>(
