@@ -14,7 +14,7 @@ import pytest
 
 import inturn
 from inturn._asyncio_home import Home
-from support import LIMIT, Gate, each, finish, join, run
+from support import LIMIT, Gate, each, finish, join, run, until
 
 
 def test_loops_of_several_threads_share_an_order() -> None:
@@ -110,6 +110,26 @@ def test_a_closed_loop_is_refused() -> None:
             queue.run_on(loop, nothing)
         with pytest.raises(RuntimeError):
             queue.run(nothing)
+        assert queue.submit(int).result(LIMIT) == 0
+
+
+@pytest.mark.parametrize("has_run", [False, True])
+def test_a_loop_that_closes_before_it_knows_the_queue_ends_what_it_was_to_run(
+    has_run: bool,
+) -> None:
+    async def nothing() -> None:
+        pass
+
+    loop = asyncio.new_event_loop()
+    if has_run:
+        loop.run_until_complete(nothing())
+    with inturn.FIFOQueue() as queue:
+        futures = [queue.run_on(loop, nothing) for _ in range(2)]
+        until("the first has its turn", futures[0].running)
+        loop.close()
+        for future in futures:
+            with pytest.raises(concurrent.futures.CancelledError):
+                future.result(LIMIT)
         assert queue.submit(int).result(LIMIT) == 0
 
 

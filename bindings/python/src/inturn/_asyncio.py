@@ -88,10 +88,7 @@ def run_on(
     if queue._is_actor:
         raise UnsupportedError("coroutines of an actor queue run in their own loop: use run")
     home = home_here() if _get_running_loop() is loop else home_of(loop)
-    if not home.is_open:
-        loop.call_soon_threadsafe(home.open)
-    elif loop.is_closed():
-        raise RuntimeError("Event loop is closed")
+    home.open_later(loop)
     future = ThreadRun(queue, home, function, arguments, keywords)
     future._handle = home.add(queue, future, sys._getframe(2))
     return future

@@ -80,7 +80,7 @@ class Home:
         plain = asyncio.BaseEventLoop.create_task, getattr(uvloop, "Loop", uvloop).create_task
         self.makes_plain_tasks = type(loop).create_task in plain
         self.closed = False
-        self.is_open = False
+        self._unopened = [True]  # popped by the one who has the loop drain it
         self._is_looking = False
         # Whom to tell when the loop goes.
         self.gates: set[SimpleQueue[None]] = set()
@@ -139,10 +139,27 @@ class Home:
     def open(self) -> None:
         """On the loop's thread: drains from now on, until the loop closes."""
         self.thread = here.mark
+        if self._unopened:
+            with suppress(IndexError):
+                self._unopened.pop()
+                self._open(_Reader(self))
+
+    def open_later(self, loop: asyncio.AbstractEventLoop) -> None:
+        """The same from any thread, when the loop runs. One that closes before lets go of it, too.
+
+        :raises RuntimeError: the loop is closed.
+        """
+        with suppress(IndexError):
+            self._unopened.pop()
+            loop.call_soon_threadsafe(self._open, _Reader(self))
+        if loop.is_closed():
+            raise RuntimeError("Event loop is closed")
+
+    def _open(self, reader: _Reader) -> None:
+        self.thread = here.mark
         loop = self.reference()
-        if loop is not None and not self.is_open:
-            self.is_open = True
-            loop.add_reader(self.executor.fileno(), _Reader(self))
+        if loop is not None:
+            loop.add_reader(self.executor.fileno(), reader)
 
     def close(self) -> None:
         """The loop goes: its queues go on without it."""
