@@ -83,6 +83,19 @@ static void an_arrow_leads_to_what_an_end_lets_start(void) {
 }
 
 /* Short-lived queues use the same memory, one after the other. */
+static void what_ends_after_its_call_lets_the_next_one_start(void) {
+  begin_again();
+  stage stage = stage_create(INTURN_QUEUE_FIFO);
+  inturn_token token;
+  CHECK_OK(inturn_queue_enqueue(stage.queue, keep_token, &token, NULL, NULL));
+  CHECK_OK(inturn_queue_enqueue(stage.queue, just_finish, NULL, NULL, NULL));
+  stage_drain(&stage);
+  CHECK_OK(inturn_token_finish(token));
+  stage_drain(&stage);
+  CHECK_OK(inturn_queue_drain(stage.queue, 0));
+  stage_destroy(&stage);
+}
+
 static void each_queue_has_its_own_name(void) {
   begin_again();
   const char *labels[] = {"first", "second", "third"};
@@ -327,6 +340,7 @@ static void what_cannot_be_is_refused(void) {
 PROGRAM(trace, TEST(nothing_is_recorded_before_the_start),
         TEST(each_operation_has_its_arrows),
         TEST(an_arrow_leads_to_what_an_end_lets_start),
+        TEST(what_ends_after_its_call_lets_the_next_one_start),
         TEST(each_queue_has_its_own_name),
         TEST(a_thread_that_is_renamed_gets_its_new_name),
         TEST(a_queue_is_destroyed_while_its_work_returns),
