@@ -286,6 +286,59 @@ static void attempts_are_its_own_or_with_joined_its_leaders(void) {
   }
 }
 
+static void an_urgent_stand_in_comes_before_other_urgent_ones(void) {
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  job first = JOB("first"), second = JOB("second"), later = JOB("later");
+  inturn_operation a =
+      enqueue_of_key(stage.queue, &first, "k", true, work_hold);
+  stage_drain(&stage);
+  inturn_operation_options options = job_options(&second);
+  options.key = "k";
+  options.join = options.urgent = true;
+  job_enqueue_as(stage.queue, &second, work_finish, &options);
+  options = job_options(&later);
+  options.urgent = true;
+  job_enqueue_as(stage.queue, &later, work_finish, &options);
+  CHECK_OK(inturn_operation_cancel(a));
+  release(a);
+  trace_begin();
+  CHECK_OK(inturn_token_cancel(first.token));
+  stage_drain(&stage);
+  CHECK_TRACE("end first cancelled, work second, end second finished, "
+              "work later, end later finished");
+  stage_destroy(&stage);
+}
+
+static void a_further_attempt_of_a_stand_in_takes_its_turn(void) {
+  stage stage = stage_create_of(INTURN_QUEUE_CONCURRENT, 1);
+  job first = JOB("first"), second = JOB("second"), other = JOB("other"),
+      last = JOB("last");
+  inturn_operation a =
+      enqueue_of_key(stage.queue, &first, "k", true, work_hold);
+  stage_drain(&stage);
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = 10;
+  inturn_operation_options options = job_options(&second);
+  options.key = "k";
+  options.join = true;
+  options.retry = &retry;
+  job_enqueue_as(stage.queue, &second, work_hold, &options);
+  job_enqueue(stage.queue, &other, work_hold);
+  job_enqueue(stage.queue, &last, work_finish);
+  CHECK_OK(inturn_operation_cancel(a));
+  release(a);
+  trace_begin();
+  CHECK_OK(inturn_token_cancel(first.token));
+  stage_drain(&stage);
+  stage_fail(&stage, &second);
+  stage_advance(&stage, 10);
+  CHECK_TRACE("end first cancelled, work second, work other");
+  stage_finish(&stage, &other);
+  CHECK_TRACE("end other finished, work last, end last finished, work second");
+  stage_finish(&stage, &second);
+  stage_destroy(&stage);
+}
+
 PROGRAM(joining, TEST(a_result_stays_as_long_as_one_that_joined),
         TEST(those_that_join_end_with_the_first_in_each_kind),
         TEST(a_failure_is_everybodys),
@@ -298,4 +351,6 @@ PROGRAM(joining, TEST(a_result_stays_as_long_as_one_that_joined),
         TEST(a_stand_in_for_one_between_attempts_comes_next),
         TEST(one_that_has_joined_can_be_cancelled_alone),
         TEST(destroying_and_cancelling_all_reach_those_that_have_joined),
-        TEST(attempts_are_its_own_or_with_joined_its_leaders))
+        TEST(attempts_are_its_own_or_with_joined_its_leaders),
+        TEST(an_urgent_stand_in_comes_before_other_urgent_ones),
+        TEST(a_further_attempt_of_a_stand_in_takes_its_turn))

@@ -79,6 +79,66 @@ static void an_urgent_one_that_has_to_wait_holds_no_other_up(void) {
   stage_destroy(&elsewhere);
 }
 
+/* An interaction that got its names while another one ran. */
+static void check_stays_first(inturn_status (*give_way)(inturn_token token),
+                              int64_t delay_ns) {
+  pair pair;
+  pair_create(&pair, INTURN_QUEUE_FIFO, INTURN_QUEUE_INTERACTION, work_hold);
+  job shown = JOB("shown");
+  inturn_retry retry = INTURN_RETRY_INIT;
+  retry.delay_ns = delay_ns;
+  inturn_operation_options options = job_options(&shown);
+  options.retry = &retry;
+  job_enqueue_as(pair.second.queue, &shown, work_hold, &options);
+  stage_drain(&pair.second);
+  stage_finish(&pair.first, &pair.holder);
+  trace_begin();
+  CHECK_OK(give_way(shown.token));
+  stage_drain(&pair.second);
+  stage_advance(&pair.second, delay_ns);
+  CHECK_TRACE("work shown");
+  stage_finish(&pair.second, &shown);
+  CHECK_TRACE("end shown finished, work waiter");
+  pair_destroy(&pair);
+}
+
+static inturn_status fail_it(inturn_token token) {
+  return inturn_token_fail(token, FAIL_CODE);
+}
+
+static void one_that_has_its_names_does_not_start_between_attempts(void) {
+  check_stays_first(fail_it, 0);
+  check_stays_first(fail_it, 100);
+}
+
+static void one_that_yields_is_before_one_that_has_its_names(void) {
+  check_stays_first(inturn_token_yield, 0);
+}
+
+static void an_urgent_one_that_has_its_names_comes_next(void) {
+  stage elsewhere = stage_create(INTURN_QUEUE_FIFO);
+  job holder = JOB("holder"), plain = JOB("plain");
+  job first = JOB("first"), second = JOB("second");
+  enqueue_named(elsewhere.queue, &holder, work_hold, one, 1);
+  stage_drain(&elsewhere);
+  stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+  inturn_operation_options options = named(&first, one, 1);
+  options.urgent = true;
+  job_enqueue_as(stage.queue, &first, work_finish, &options);
+  job_enqueue(stage.queue, &plain, work_hold);
+  stage_drain(&stage);
+  options = job_options(&second);
+  options.urgent = true;
+  job_enqueue_as(stage.queue, &second, work_finish, &options);
+  stage_finish(&elsewhere, &holder);
+  trace_begin();
+  stage_finish(&stage, &plain);
+  CHECK_TRACE("end plain finished, work first, end first finished, "
+              "work second, end second finished");
+  stage_destroy(&stage);
+  stage_destroy(&elsewhere);
+}
+
 static void priorities_and_names_go_together(void) {
   pair pair;
   pair_create(&pair, INTURN_QUEUE_FIFO, INTURN_QUEUE_CONCURRENT, work_finish);
@@ -159,5 +219,8 @@ static void no_set_of_names_can_deadlock(void) {
 PROGRAM(names_together, TEST(between_attempts_the_names_are_free),
         TEST(a_barrier_may_have_names),
         TEST(an_urgent_one_that_has_to_wait_holds_no_other_up),
+        TEST(one_that_has_its_names_does_not_start_between_attempts),
+        TEST(one_that_yields_is_before_one_that_has_its_names),
+        TEST(an_urgent_one_that_has_its_names_comes_next),
         TEST(priorities_and_names_go_together),
         TEST(no_set_of_names_can_deadlock))

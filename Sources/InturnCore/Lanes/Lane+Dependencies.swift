@@ -207,16 +207,13 @@ extension UnsafeMutablePointer<Lane> {
     }
     pointee.machine.flags.remove(.headBlocked)
     order.unblock(slot)
-    let job = Job(slot: slot)
-    let hasNames = plan.pointee.names?.pointee.isMade == true && !plan.pointee.isUrgent
-    if hasNames || plan.pointee.comesNext {
-      _ = order.pointee.front.append(job, isOwed: true)
-    } else if isSelective {
-      _ = order.push(job, priority: slot.level, isOwed: true)
+    if plan.pointee.names?.pointee.isMade == true { plan.pointee.comesNext = true }
+    if isSelective || plan.pointee.comesNext {
+      _ = order.push(slot, isOwed: true)
     } else if slot.hasBegun {
-      _ = appendBegunLocked(job, isOwed: true)
+      _ = appendBegunLocked(Job(slot: slot), isOwed: true)
     } else {
-      _ = pointee.buffer.append(job, isOwed: true)
+      _ = pointee.buffer.append(Job(slot: slot), isOwed: true)
     }
     if plan.pointee.isUrgent { askToGiveWayLocked(&outbox) }
   }

@@ -64,6 +64,7 @@ extension UnsafeMutablePointer<Lane> {
     noteLocked(.restarting, of: slot)
     slot.pointee.code = 0
     details.pointee.isPreempted = false
+    plan.pointee.comesNext = false
     slot.addReference()
     pointee.pending += 1
     details.pointee.deadlineAt = Int64.max
@@ -84,12 +85,8 @@ extension UnsafeMutablePointer<Lane> {
     if wasBarrier {
       order.pointee.isFenceRunning = false
     } else if pointee.machine.traits.contains(.oneAtATime) {
-      // An urgent operation stays before those that came after it.
-      if slot.level == OperationPlan.urgentLevel {
-        order.pushFirst(Job(slot: slot), priority: OperationPlan.urgentLevel)
-      } else {
-        _ = order.pointee.front.append(Job(slot: slot), isOwed: true)
-      }
+      // Before those that came next while it ran.
+      order.pushFirst(slot)
     } else if delay > 0 {
       order.block(slot)
     } else if isSelective {

@@ -5,7 +5,9 @@ struct OperationPlan {
   typealias Pointer = UnsafeMutablePointer<OperationPlan>
 
   /// The level of urgent operations, above every priority.
-  static var urgentLevel: Int64 { Int64.max }
+  static var urgentLevel: Int64 { Int64.max - 1 }
+  /// The level of those that come next, or have had their turn and have to repeat it.
+  static var nextUrgentLevel: Int64 { Int64.max }
 
   /// How many things keep a pending operation from starting: operations that have not ended, names
   /// that others hold, a delay.
@@ -28,7 +30,8 @@ struct OperationPlan {
   /// Names, each of which one operation holds at a time. They lie in the details' memory.
   var names: NameClaims.Pointer?
   var retry: RetryPolicy?
-  /// Once unblocked, it goes before everything that is not urgent.
+  /// Once unblocked, it goes before everything that is not urgent; if it is urgent itself, before
+  /// that as well.
   var comesNext = false
   /// The generation in the operation's handle; from the second attempt on, its tokens have later
   /// ones.
@@ -147,7 +150,8 @@ extension UnsafeMutablePointer<OperationSlot> {
   /// Its level in a lane's order.
   var level: Int64 {
     guard let plan else { return 0 }
-    return plan.pointee.isUrgent ? OperationPlan.urgentLevel : Int64(plan.pointee.priority)
+    if !plan.pointee.isUrgent { return Int64(plan.pointee.priority) }
+    return plan.pointee.comesNext ? OperationPlan.nextUrgentLevel : OperationPlan.urgentLevel
   }
 
   /// Whether it is a segment, or an operation that is started again.

@@ -116,9 +116,23 @@ extension UnsafeMutablePointer<LaneOrder> {
     return false
   }
 
-  /// Puts an owed job first in its priority.
-  func pushFirst(_ job: Job, priority: Int64) {
-    pointee.level(priority, isOwed: true)!.pointee.jobs.prepend(job)
+  /// Puts an operation, which nothing blocks, where it can be started. False when memory runs out.
+  func push(_ slot: OperationSlot.Pointer, isOwed: Bool = false) -> Bool {
+    if let plan = slot.plan, plan.pointee.comesNext && !plan.pointee.isUrgent {
+      return pointee.front.append(Job(slot: slot), isOwed: isOwed)
+    }
+    return push(Job(slot: slot), priority: slot.level, isOwed: isOwed)
+  }
+
+  /// Puts an owed operation before all that are not urgent; if it is urgent itself, before those as
+  /// well.
+  func pushFirst(_ slot: OperationSlot.Pointer) {
+    if slot.plan?.pointee.isUrgent == true {
+      let level = pointee.level(OperationPlan.nextUrgentLevel, isOwed: true)!
+      level.pointee.jobs.prepend(Job(slot: slot))
+    } else {
+      pointee.front.prepend(Job(slot: slot))
+    }
   }
 
   /// Appends jobs of priority zero.
@@ -149,10 +163,7 @@ extension UnsafeMutablePointer<LaneOrder> {
       block(slot)
       return true
     }
-    if slot.plan?.pointee.comesNext == true {
-      return pointee.front.append(Job(slot: slot), isOwed: isOwed)
-    }
-    return push(Job(slot: slot), priority: slot.level, isOwed: isOwed)
+    return push(slot, isOwed: isOwed)
   }
 
   func block(_ slot: OperationSlot.Pointer) {
@@ -307,7 +318,10 @@ extension LaneOrder {
   @inline(__always)
   var isEmpty: Bool { heap.isEmpty && front.isEmpty && fence == nil }
 
-  var hasUrgent: Bool { heap.first?.pointee.priority == OperationPlan.urgentLevel }
+  var hasUrgent: Bool {
+    guard let first = heap.first else { return false }
+    return first.pointee.priority >= OperationPlan.urgentLevel
+  }
 
   /// The level of a priority, to which something is about to be added. Nil when memory runs out,
   /// except for something owed.
