@@ -248,6 +248,77 @@ static void begin_to_wait(void) {
     sched_yield();
 }
 
+/* It has ended, but keeps its names until it gives its place up. */
+static void a_name_that_a_held_place_keeps_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue uploads = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
+  inturn_queue photos = labelled_queue(INTURN_QUEUE_FIFO, "photos");
+  const char *name = "disk";
+  inturn_operation_options options = labelled("late");
+  options.exclusive = &name;
+  options.exclusive_count = 1;
+  options.max_run_ns = MS;
+  inturn_token token;
+  hold_with(uploads, &options, &token);
+  options.label = "copy";
+  options.max_run_ns = 0;
+  inturn_operation copy;
+  CHECK_OK(inturn_queue_enqueue_with(photos, &options, just_finish, NULL, NULL,
+                                     &copy));
+  STALL("name copy@photos > place late@uploads");
+  CHECK_REASON(copy, "name copy@photos > place late@uploads");
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+  drain_and_destroy(photos);
+  drain_and_destroy(uploads);
+  CHECK_OK(inturn_operation_release(copy));
+  stalls_end();
+}
+
+static void end_and_block(void *context, inturn_token token) {
+  job *job = context;
+  CHECK_OK(inturn_token_finish(token));
+  gate_pass(&job->started);
+  GATE_WAIT(&job->go, 1);
+}
+
+static void what_comes_after_a_call_that_goes_on_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue uploads = labelled_queue(INTURN_QUEUE_FIFO, "uploads");
+  inturn_queue photos = labelled_queue(INTURN_QUEUE_FIFO, "photos");
+  job job = JOB("busy");
+  inturn_operation busy = job_enqueue_kept(uploads, &job, end_and_block);
+  GATE_WAIT(&job.started, 1);
+  inturn_operation copy = enqueue_kept(photos, "copy", busy);
+  STALL("after copy@photos > call busy@uploads");
+  gate_pass(&job.go);
+  drain_and_destroy(photos);
+  drain_and_destroy(uploads);
+  CHECK_OK(inturn_operation_release(busy));
+  CHECK_OK(inturn_operation_release(copy));
+  stalls_end();
+}
+
+static void what_a_held_place_of_its_batch_keeps_back_is_told(void) {
+  stalls_begin(STALL_NS);
+  inturn_queue queue = labelled_queue(INTURN_QUEUE_CONCURRENT, "q");
+  CHECK_OK(inturn_queue_set_max_concurrent(queue, 2));
+  inturn_token token = {0};
+  inturn_batch_item items[] = {{keep_token, &token, NULL},
+                               {just_finish, NULL, NULL}};
+  inturn_batch_edge edge = {1, 0};
+  inturn_operation_options each = labelled("item");
+  each.max_run_ns = MS;
+  inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+  options.operation = &each;
+  options.edges = &edge;
+  options.edge_count = 1;
+  CHECK_OK(inturn_queue_enqueue_batch(queue, &options, items, 2, NULL));
+  STALL("after item@q > place item@q");
+  CHECK_STATUS(inturn_token_finish(token), INTURN_E_ALREADY_FINISHED);
+  drain_and_destroy(queue);
+  stalls_end();
+}
+
 static void end_the_wait(void) {
   CHECK_OK(inturn_operation_wait(third, LIMIT_NS, NULL));
   CHECK_OK(inturn_await_end(await_of_first));
@@ -314,5 +385,8 @@ PROGRAM(stuck_chains, TEST(the_chain_leads_to_the_cause),
         TEST(what_keeps_back_what_is_awaited_is_told),
         TEST(the_chain_leads_to_a_suspended_queue),
         TEST(a_name_that_another_one_has_is_told),
+        TEST(a_name_that_a_held_place_keeps_is_told),
+        TEST(what_comes_after_a_call_that_goes_on_is_told),
+        TEST(what_a_held_place_of_its_batch_keeps_back_is_told),
         TEST(the_chain_leads_past_a_wait_for_what_comes_later),
         TEST(a_ring_is_told_as_one))

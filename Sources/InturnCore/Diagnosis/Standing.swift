@@ -74,14 +74,16 @@ struct Standing {
     var earlier: [OperationSlot.Pointer] = []
     var strays: [OperationSlot.Pointer] = []
     _ = blocked.lane.whatKeepsBack(blocked, &earlier, strays: &strays)
-    next = earlier.first { !$0.loadWord().isEnded }
+    // One that has ended keeps its names, and those of its batch, for as long as its call goes on or
+    // its place is held.
+    next = earlier.first { !$0.loadWord().isOver }
     // An operation that has several of its names, for example, is listed several times.
     next?.addReference()
     for slot in earlier { slot.dropReference() }
     for slot in strays { slot.dropReference() }
     next = next ?? blocked.lane.earlierInBatch(of: blocked)
     // Its end may not be told yet.
-    if let ended = next, ended.loadWord().isEnded {
+    if let ended = next, ended.loadWord().isOver {
       ended.dropReference()
       next = nil
     }
