@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import time
+import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Callable
 
 import pytest
 
 import inturn
-from support import Gate, run
+from support import LIMIT, Gate, run, until
 
 KINDS: list[type[inturn.FIFOQueue] | type[inturn.OperationQueue] | type[inturn.ActorQueue]] = [
     inturn.FIFOQueue,
@@ -261,3 +264,78 @@ def test_what_is_left_may_run_outside_of_the_turns_where_it_gets_none(way: str) 
             queue.destroy()
 
     run(main)
+
+
+def test_a_queue_that_is_destroyed_ends_no_segment_of_another() -> None:
+    inside: list[str] = []
+
+    async def main() -> None:
+        async def nothing() -> None: ...
+
+        async def work() -> None:
+            assert not inside
+            inside.append("the coroutine")
+
+        returns = Gate("the function's end")
+
+        def function() -> None:
+            inside.append("the function")
+            returns.wait()
+            inside.remove("the function")
+
+        with inturn.ActorQueue() as queue, inturn.ActorQueue() as other:
+            runs = [queue.run(work), other.run(nothing)]
+            until("both segments are called", lambda: bool(queue._holders and other._holders))
+            queue.post(function)
+            other.destroy()
+            await runs[0]
+            assert inside[0] == "the coroutine"
+            returns.open()
+            with suppress(asyncio.CancelledError):
+                await runs[1]
+
+    run(main)
+
+
+def test_a_segment_of_a_task_that_is_destroyed_keeps_nothing_from_who_blocks_the_loop() -> None:
+    async def work() -> None: ...
+
+    async def main() -> None:
+        with inturn.ActorQueue() as queue:
+            task: Any = queue.run(work)
+            until("its segment is called", lambda: bool(queue._holders))
+            task.get_coro().close()
+            assert queue.submit(int).result(LIMIT) == 0
+            task.cancel()
+            with pytest.raises(RuntimeError, match="cannot reuse"):
+                await task
+
+    run(main)
+
+
+def test_a_loop_that_is_closed_leaves_no_coroutine_with_its_queue() -> None:
+    class Kept:
+        pass
+
+    async def work(_kept: Kept) -> None:
+        await asyncio.Event().wait()
+
+    def begin(queue: inturn.ActorQueue) -> weakref.ref[Kept]:
+        async def main() -> None:
+            for _ in range(2):
+                queue.run(work, kept)
+            until("a segment is called", lambda: bool(queue._holders))
+            await asyncio.sleep(0)
+
+        loop, kept = asyncio.new_event_loop(), Kept()
+        loop.set_exception_handler(lambda *_: None)  # silences destroyed tasks
+        loop.run_until_complete(main())
+        loop.close()
+        return weakref.ref(kept)
+
+    with inturn.ActorQueue() as queue:
+        gone = begin(queue)
+        queue.drain(LIMIT)
+        gc.collect()
+        assert gone() is None
+        assert not queue._holders

@@ -74,7 +74,9 @@ class Actor:
         self._home = home
         self._loop = asyncio.get_running_loop()
         self._token = 0
-        # Has an item when the segment is over. An interrupt could leave an event's lock taken.
+        # Each has an item when its segment is over: that which the library calls, and the same
+        # once the loop knows of it. An interrupt could leave an event's lock taken.
+        self._entered: SimpleQueue[None] | None = None
         self._gate: SimpleQueue[None] | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._runner: asyncio.Task[Any] | None = None
@@ -106,8 +108,7 @@ class Actor:
             return
         self._is_in_place = True
         self._queue._holders[self] = None
-        gate: SimpleQueue[None] = SimpleQueue()
-        self._home.gates.add(gate)
+        gate = self._entered = SimpleQueue()
         if self._queue._is_cut:
             self._heed()
         try:
@@ -115,12 +116,13 @@ class Actor:
         except RuntimeError:  # the loop is closed
             quick.token_cancel(token)
         else:
-            if self._home.is_gone() or self._queue._is_ending:
+            if self._is_over or self._home.is_gone() or self._queue._is_ending:
                 gate.put(None)
             waits_for_loop.add(get_ident())
             gate.get()
             waits_for_loop.discard(get_ident())
-        self._home.gates.discard(gate)
+        if self._is_over:  # since a moment ago
+            self._queue._holders.pop(self, None)
 
     def _miss(self) -> None:
         self._has_missed = True
@@ -141,8 +143,7 @@ class Actor:
 
     def _let_go(self) -> None:
         if self._home.is_here():  # which opens no gate while it destroys the queue
-            for gate in list(self._home.gates):
-                gate.put(None)
+            self._open()
 
     def _heed(self) -> None:
         task = self._runner
@@ -177,6 +178,8 @@ class Actor:
 
     def _close(self) -> None:
         self._lose()
+        self._open()
+        self._queue._holders.pop(self, None)  # through which it would keep its task
 
     def _admit(self, gate: SimpleQueue[None]) -> None:
         if self._is_over:  # its task was destroyed while it waited
@@ -228,8 +231,13 @@ class Actor:
         return True
 
     def _leave(self) -> None:
-        gate, self._gate = self._gate, None
+        self._gate = None
         self._is_in_place = False
+        self._open()
+
+    def _open(self) -> None:
+        """Lets the library's call of a segment return, if there is one."""
+        gate, self._entered = self._entered, None  # one that comes meanwhile sees why by itself
         if gate is not None:
             gate.put(None)
 

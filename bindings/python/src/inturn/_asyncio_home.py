@@ -10,7 +10,6 @@ import threading
 import weakref
 from asyncio import _get_running_loop
 from contextlib import suppress
-from queue import SimpleQueue
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -82,8 +81,6 @@ class Home:
         self.closed = False
         self._unopened = [True]  # popped by the one who has the loop drain it
         self._is_looking = False
-        # Whom to tell when the loop goes.
-        self.gates: set[SimpleQueue[None]] = set()
         self._lock = threading.RLock()  # protects _queues; a finaliser may come while it is held
         # Those that have this executor, by their handles: a subclass may say what is equal.
         self._queues: weakref.WeakValueDictionary[int, Queue] = weakref.WeakValueDictionary()
@@ -176,8 +173,6 @@ class Home:
         entered = [turn for turns in list(inside.values()) for turn in turns if turn._home is self]
         for turn in [*self.turns.values(), *entered]:
             turn._close()
-        for gate in list(self.gates):
-            gate.put(None)
         _spare_executors.append(self.executor)
 
     def leave(self) -> None:
