@@ -245,6 +245,37 @@ def test_a_run_on_leaves_no_cycle() -> None:
         gc.enable()
 
 
+@pytest.mark.parametrize("kind", [inturn.FIFOQueue, inturn.ActorQueue])
+def test_a_coroutine_that_was_cancelled_leaves_no_cycle(kind: type[inturn.FIFOQueue]) -> None:
+    async def forever(begun: asyncio.Event) -> None:
+        begun.set()
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        with kind() as queue:
+
+            async def cancel() -> weakref.ref[Any]:
+                begun = asyncio.Event()
+                task = queue.run(forever, begun)
+                await begun.wait()
+                await asyncio.sleep(0)
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
+                return weakref.ref(task)
+
+            gone = await cancel()
+            for _ in range(3):
+                await asyncio.sleep(0.01)
+            assert gone() is None
+
+    gc.disable()
+    try:
+        asyncio.run(main())
+    finally:
+        gc.enable()
+
+
 @pytest.mark.parametrize("what", ["executor", "clock"])
 def test_garbage_gives_back_what_its_queue_has_used(what: str) -> None:
     """In whichever order it is collected."""

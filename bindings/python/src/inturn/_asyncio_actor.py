@@ -327,6 +327,8 @@ class Actor:
             self._home.turns.pop(self._runner, None)
             self._runner = None
             self._leave()
+            # The exception leads here, and must not lead back to itself.
+            cancelled = given = None
 
     def __del__(self) -> None:
         if self._operation:
