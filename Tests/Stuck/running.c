@@ -208,6 +208,13 @@ NEW(segment_does_not_return, "@room: a callback of it has not returned") {
   drain(room);
 }
 
+NEW(nothing_waits_for_a_segment_that_does_not_return,
+    "@room: a callback of it has not returned") {
+  inturn_queue room = QUEUE(ACTOR, "room");
+  ADD(room, "talk", resume_blocked, NULL);
+  drain(room);
+}
+
 STUCK(all_places_are_taken, "first@network: " NOT_FINISHED) {
   inturn_queue network = QUEUE(CONCURRENT, "network", .max_concurrent = 2);
   ADD(network, "first", keep, NULL);

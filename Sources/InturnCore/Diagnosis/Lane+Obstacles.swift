@@ -11,7 +11,9 @@ extension UnsafeMutablePointer<Lane> {
   var obstacleLocked: Obstacle {
     let machine = pointee.machine
     if pointee.pending == 0 {
-      if machine.running > 0 { return .running(inCall: false) }
+      // What is called of an actor may continue one whose own call has returned.
+      let isInSegment = machine.active > 0 && machine.traits.contains(.segments)
+      if machine.running > 0 { return .running(inCall: isInSegment) }
       return awaitsExecutorLocked ? .executor : .callback
     }
     if machine.flags.contains(.suspended) { return .suspended }

@@ -142,8 +142,9 @@ static void set_cause(struct queue *queue, struct thing *thing) {
     return;
   if (lane->pending == 0) {
     if (lane->running > 0) {
+      bool is_in_segment = lane->active > 0 && lane->traits & SEGMENTS;
       thing->cause = "turn";
-      thing->keeper = queue->oldest;
+      thing->keeper = is_in_segment ? queue->oldest_in_call : queue->oldest;
     } else {
       thing->predicate = awaits_executor
                              ? standing(queue)
