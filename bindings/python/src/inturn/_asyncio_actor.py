@@ -323,10 +323,10 @@ class Actor:
             raise
         finally:
             self._is_over = True
+            self._leave()  # first: if that is interrupted, the loop's end finds it among its turns
             self._queue._holders.pop(self, None)
             self._home.turns.pop(self._runner, None)
             self._runner = None
-            self._leave()
             # The exception leads here, and must not lead back to itself.
             cancelled = given = None
 
@@ -351,7 +351,11 @@ def act(
     if refused := sorted(_NOT_FOR_ACTORS & face._given.keys()):
         raise UnsupportedError(f"coroutines of {face._queue!r} have no {', '.join(refused)}")
     actor = Actor(face, home)
-    coroutine = begun(actor.run(function, (arguments, keywords)))
-    task = task_of(actor, actor._loop, coroutine)
-    actor._adopt(task)
+    try:
+        coroutine = begun(actor.run(function, (arguments, keywords)))
+        task = task_of(actor, actor._loop, coroutine)
+        actor._adopt(task)
+    except BaseException:  # the loop's end would not find it
+        actor._close()
+        raise
     return task
