@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
-from support import LIMIT, Gate, run, until
+from support import LIMIT, Gate, join, run, until
 
 KINDS: list[type[inturn.FIFOQueue] | type[inturn.OperationQueue] | type[inturn.ActorQueue]] = [
     inturn.FIFOQueue,
@@ -339,3 +340,70 @@ def test_a_loop_that_is_closed_leaves_no_coroutine_with_its_queue() -> None:
         gc.collect()
         assert gone() is None
         assert not queue._holders
+
+
+@pytest.mark.parametrize("last", ["one", "other"])
+def test_a_segment_whose_loop_is_blocked_is_part_of_a_ring(last: str) -> None:
+    """One loop has the queue's only place, and the other the actor's segment; each blocks for the
+    other."""
+    told: list[str] = []
+    blocks = {"one": Gate("the wait of one"), "other": Gate("the wait of the other")}
+
+    def block(who: str, queue: inturn.FIFOQueue | inturn.ActorQueue) -> None:
+        future = queue.submit(int)
+        if who == last:
+            blocks["other" if last == "one" else "one"].wait()
+        else:
+            threading.Timer(0.1, blocks[who].open).start()  # when it waits
+        try:
+            assert future.result(LIMIT) == 0
+        except inturn.DeadlockError:
+            told.append(who)
+            future.cancel()
+
+    def other() -> None:
+        async def main() -> None:
+            running = actor.run(asyncio.sleep, 0)
+            until("its segment is called", lambda: bool(actor._holders))
+            is_called.open()
+            block("other", queue)
+            await running
+
+        run(main)
+
+    async def one() -> None:
+        thread.start()
+        is_called.wait()
+        block("one", actor)
+
+    async def main() -> None:
+        await queue.run(one)
+
+    is_called, thread = Gate("the segment"), threading.Thread(target=other)
+    with inturn.FIFOQueue() as queue, inturn.ActorQueue() as actor:
+        run(main)
+        join(thread)
+    assert len(told) == 1
+
+
+def test_a_suspended_coroutine_keeps_no_function_from_who_blocks_the_loop() -> None:
+    async def nothing() -> None: ...
+
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue, inturn.ActorQueue() as actor:
+            is_waiting = asyncio.Event()
+
+            async def wait() -> None:
+                asyncio.get_running_loop().call_soon(is_waiting.set)
+                await queue.run(nothing)
+
+            async def block() -> Any:
+                waiting = actor.run(wait)
+                await is_waiting.wait()
+                assert actor.submit(int).result(LIMIT) == 0
+                return waiting
+
+            waiting = await queue.run(block)
+            await waiting
+
+    run(main)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from asyncio import _get_running_loop, current_task, get_running_loop
+from ctypes import byref, c_int
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, Callable
 
@@ -22,7 +23,9 @@ from ._asyncio_home import home_here, home_of, homes_here, leave_loops, tokens_o
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, closing, inside, tokens_in
 from ._awaits import begin, here
+from ._ends import State
 from ._errors import UnsupportedError
+from ._library import quick
 
 if TYPE_CHECKING:
     from ._awaits import Await
@@ -162,12 +165,17 @@ def look(queue: Queue, awaited: Callable[[], int | None]) -> Callable[[], Await]
         """While this thread waits, no turn of its loops goes on, whoever has it."""
         leave_loops()  # to which another thread may have brought a queue since
         tokens = tokens_of_thread()
-        wait = begin(awaited(), tokens)
-        holders = list(queue._holders)
-        if wait.bits and queue._is_actor and any(each._home.is_here() for each in holders):
+        bits = awaited()
+        wait = begin(bits, tokens)
+        if wait.bits and queue._is_actor:
             # Nothing of the queue starts during a segment, which a thread of the pool is inside of.
-            wait.end()
-            wait = begin(queue._handle.bits, tokens)
+            state = c_int(State.PENDING)  # also what waits for all of it
+            quick.operation_get_state(bits, byref(state))
+            has_begun = state.value != State.PENDING
+            for holder in list(queue._holders):
+                if holder._is_in_place and (holder._home.is_here() or not has_begun):
+                    wait.end()
+                    wait = begin(holder._token, tokens)
         return wait
 
     return look_now
