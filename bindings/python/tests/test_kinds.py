@@ -82,6 +82,23 @@ def test_whatever_a_post_raises_is_told_with_the_name_of_its_queue(
     assert "'news'" in name
 
 
+def test_what_a_post_raises_is_told_although_it_cannot_be_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Unnamed:
+        def __call__(self) -> None:
+            raise LookupError
+
+        def __repr__(self) -> str:
+            raise ValueError
+
+    seen: list[type[BaseException]] = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: seen.append(args.exc_type))
+    with inturn.FIFOQueue() as queue:
+        queue.post(Unnamed())
+    assert seen == [LookupError]
+
+
 def test_a_cancelled_post_never_runs_and_is_forgotten() -> None:
     from inturn import _callbacks
 

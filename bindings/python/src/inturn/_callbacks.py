@@ -195,12 +195,21 @@ def _fail(key: int, token: int, error: BaseException) -> bool:
     quick.token_fail(token, 1)  # does nothing if it has ended
     if type(entry) is tuple and not isinstance(error, KeyboardInterrupt):
         if not keep_interrupt(error):
-            tell_of(error, f"inturn, of {entry[0]!r}, to which {entry[1]!r} was posted")
+            queue, function = map(_named, entry)
+            tell_of(error, f"inturn, of {queue}, to which {function} was posted")
         return True
     failed = getattr(entry, "_failed", None)
     if failed is not None:
         failed(error)
     return keep_interrupt(error)
+
+
+def _named(one: object) -> str:
+    """Its representation, which may raise where an exception is being told already."""
+    try:
+        return repr(one)
+    except Exception:
+        return object.__repr__(one)
 
 
 _finish = quick.token_finish
