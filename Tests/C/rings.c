@@ -201,6 +201,45 @@ static void who_has_joined_the_waiting_work_cannot_be_waited_for(void) {
   CHECK_OK(inturn_queue_destroy(own));
 }
 
+static void end_and_wait(void *context, inturn_token token) {
+  GATE_WAIT(&go, 1);
+  just_finish(context, token);
+  status_of_wait = inturn_operation_wait(awaited, LIMIT_NS, NULL);
+}
+
+/* `awaited` needs the work's call to return, as what shares its name, comes
+   after it or has joined it. */
+static void check_ended(bool has_name, bool comes_after, bool has_joined) {
+  static const char *const name = "name";
+  inturn_queue other = concurrent_queue(4);
+  inturn_operation waiter;
+  inturn_operation_options options = INTURN_OPERATION_OPTIONS_INIT;
+  own = concurrent_queue(4);
+  options.key = "key";
+  options.exclusive = has_name ? &name : NULL;
+  options.exclusive_count = has_name;
+  go = (gate)GATE_INIT;
+  CHECK_OK(inturn_queue_enqueue_with(own, &options, end_and_wait, NULL, NULL,
+                                     &waiter));
+  while (state_of(waiter) == INTURN_PENDING)
+    ;
+  options.join = has_joined;
+  options.after = &waiter;
+  options.after_count = comes_after;
+  CHECK_OK(inturn_queue_enqueue_with(has_joined ? own : other, &options,
+                                     just_finish, NULL, NULL, &awaited));
+  check_wait(INTURN_E_DEADLOCK);
+  drain_and_destroy(other);
+  CHECK_OK(inturn_queue_destroy(own));
+  CHECK_OK(inturn_operation_release(waiter));
+}
+
+static void work_that_has_ended_cannot_wait_for_what_needs_its_return(void) {
+  check_ended(true, false, false);
+  check_ended(false, true, false);
+  check_ended(false, false, true);
+}
+
 /* The main thread waits for work that waits for what only the main thread can
    call; the last wait is refused. */
 static void a_ring_through_the_main_thread_is_refused_to_one(void) {
@@ -314,4 +353,5 @@ PROGRAM(rings, TEST(a_turn_at_the_former_executor_needs_that_one),
         TEST(an_operation_that_comes_after_many_is_looked_at_wholly),
         TEST(what_stands_before_it_in_a_queue_holds_it_up),
         TEST(who_has_joined_the_waiting_work_cannot_be_waited_for),
+        TEST(work_that_has_ended_cannot_wait_for_what_needs_its_return),
         TEST(a_ring_through_the_main_thread_is_refused_to_one))

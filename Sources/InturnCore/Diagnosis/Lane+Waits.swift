@@ -23,7 +23,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.lock.lock()
     let word = slot.loadWord()
     // After an operation has ended, its slot may belong to another lane.
-    guard !word.isEnded else {
+    guard word.keepsOthersBack else {
       pointee.lock.unlock()
       return .nothing
     }

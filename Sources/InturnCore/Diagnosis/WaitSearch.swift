@@ -207,7 +207,7 @@ struct WaitSearch {
       if let batch = wait.batch { keepUntilOver(node, batch) } else { keepUntilQuiet(node, lane) }
     case .calls(of: let lane): keep(node, by: .inside, lane, places: 1)
     case .operation:
-      if let slot = WaitGraph.operation(of: wait) { follow([slot], node) }
+      if let slot = WaitGraph.operation(of: wait) { keepUntilEnded(node, slot) }
     case .observers(of: let trail, let what):
       keepByCaller(node, .trail(trail)) {
         $0.frames.contains { $0.call?.isAwaited(by: what, of: trail) == true }
@@ -231,13 +231,18 @@ struct WaitSearch {
       guard let lane = Engine.lane(queue) else { return }
       keep(node, by: .place, lane, places: UInt64(max(1, places)))
     case .operation(let id):
-      if let slot = OperationSlot.Pointer.find(told: id).1 { follow([slot], node) }
+      if let slot = OperationSlot.Pointer.find(told: id).1 { keepUntilEnded(node, slot) }
     case .quiet(let queue):
       guard let lane = Engine.lane(queue), lane.isOf(queue) else { return }
       keepUntilQuiet(node, lane)
     case .batch(let handle):
       if let batch = Engine.batch(handle).1 { keepUntilOver(node, batch) }
     }
+  }
+
+  /// The operation has to end; its call may go on. Takes over a reference to it.
+  private mutating func keepUntilEnded(_ node: Int, _ slot: OperationSlot.Pointer) {
+    if slot.loadWord().isEnded { references.append(slot) } else { follow([slot], node) }
   }
 
   /// Everything in the lane has to end.

@@ -190,6 +190,13 @@ struct OperationWord: Equatable {
   @inline(__always)
   var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) && isEnded }
 
+  /// Whether operations may wait for it. One that has ended keeps them back until its call has
+  /// returned, unless that was cut off, and as long as its place is held.
+  var keepsOthersBack: Bool {
+    if !isEnded || contains(.placeHeld) { return true }
+    return contains(.started) && flags.isDisjoint(with: [.returned, .cutOff])
+  }
+
   /// Whether its work has finished it and nothing else has happened since its start.
   @inline(__always)
   var isSimplyFinished: Bool {
