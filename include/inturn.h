@@ -2131,7 +2131,8 @@ inturn_status inturn_report_wait_at(inturn_site *INTURN_NULLABLE site);
    one: see section 9. `awaited` is what it waits for, which counts as awaited
    too, as by inturn_report_set_awaited: the bits of an operation, a token, a
    queue (everything in it) or a batch. `inside` has the tokens of the
-   operations, the innermost first; one that has ended already holds nothing.
+   operations, the innermost first; one that has ended already holds nothing,
+   unless it was cut off and keeps its place.
    out_await gets a handle, which is the caller's until inturn_await_end; a null
    one, which is not to be ended, if all of the operations have ended. A
    thousand operations that have to end before are looked at, and a wait that

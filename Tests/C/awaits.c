@@ -312,6 +312,24 @@ static void an_operation_that_has_ended_holds_nothing(void) {
   drain_and_destroy(one.queue);
 }
 
+static void one_that_is_cut_off_holds_its_place_until_its_token_is_finished(
+    void) {
+  out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one"),
+             .job = JOB("task")};
+  out next = {.queue = one.queue};
+  inturn_operation_options options = job_options(&one.job);
+  options.max_run_ns = 1;
+  one.operation = job_enqueue_with(one.queue, &one.job, work_hold, &options);
+  CHECK_OK(inturn_operation_wait(one.operation, LIMIT_NS, NULL));
+  enqueue_out(&next);
+  is_refused(&one, next.operation.bits,
+             "queue \"one\" waits for queue \"one\"");
+  CHECK_STATUS(inturn_token_finish(one.job.token), INTURN_E_ALREADY_FINISHED);
+  CHECK_OK(inturn_operation_release(one.operation));
+  end_out(&next);
+  drain_and_destroy(one.queue);
+}
+
 /* The queue and the handle of what is awaited may go meanwhile. */
 static void what_is_awaited_may_go(void) {
   out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one")};
@@ -432,6 +450,7 @@ PROGRAM(awaits, TEST(of_each_kind), TEST(a_ring_of_tasks_is_refused),
         TEST(a_thread_and_a_task_in_one_operation_take_one_place),
         TEST(a_batch_is_awaited),
         TEST(an_operation_that_has_ended_holds_nothing),
+        TEST(one_that_is_cut_off_holds_its_place_until_its_token_is_finished),
         TEST(what_is_awaited_may_go),
         TEST(only_who_gives_way_waits_for_an_urgent_one),
         TEST(a_child_does_not_end_its_parents), TEST(bad_arguments_are_refused))

@@ -28,7 +28,8 @@ package final class TaskWait: @unchecked Sendable {
       defer { slot.dropReference() }
       // Read first: once the operation has ended, the slot may belong to another lane.
       let lane = slot.lane
-      if slot.loadWord().contains(.claimed) { return nil }
+      let word = slot.loadWord()
+      if word.contains(.claimed) && !word.contains(.placeHeld) { return nil }
       self.init(lane, UInt(bitPattern: slot))
     }
   }
