@@ -167,7 +167,36 @@ static void one_of_a_batch_may_cancel_it(void) {
   }
 }
 
+/* It is pending again, and ends although its queue starts nothing. */
+static void one_that_has_yielded_ends_at_once(void) {
+  for (unsigned yields = 0; yields < 3; yields++) {
+    stage stage = stage_create(INTURN_QUEUE_INTERACTION);
+    job shown = JOB("shown");
+    inturn_batch batch;
+    inturn_batch_item items[] = {{work_hold, &shown, job_destroyed},
+                                 {never_work, NULL, NULL}};
+    CHECK_OK(inturn_queue_enqueue_batch(stage.queue, NULL, items, 2, &batch));
+    for (unsigned i = 0; i < yields; i++) {
+      stage_drain(&stage);
+      CHECK_OK(inturn_token_yield(shown.token));
+    }
+    CHECK_OK(inturn_queue_suspend(stage.queue));
+    CHECK_OK(inturn_batch_cancel(batch));
+    stage_drain(&stage);
+    CHECK_OK(inturn_batch_wait(batch, 0, NULL));
+    inturn_end end = INTURN_END_INIT;
+    CHECK_OK(inturn_batch_get_end(batch, 0, &end));
+    CHECK_INT(end.outcome, INTURN_CANCELLED);
+    CHECK_INT(end.cause, INTURN_CAUSE_REQUEST);
+    CHECK_INT(end.attempts, yields);
+    CHECK_INT(gate_count(&shown.destroyed), 1);
+    CHECK_OK(inturn_batch_release(batch));
+    stage_destroy(&stage);
+  }
+}
+
 PROGRAM(batches_cancelled, TEST(cancelled_batches_leave_the_others_in_order),
         TEST(a_cancel_of_all_ends_what_is_left_of_them_once),
         TEST(destroying_their_queue_ends_what_is_left_of_them_once),
-        TEST(one_of_a_batch_may_cancel_it))
+        TEST(one_of_a_batch_may_cancel_it),
+        TEST(one_that_has_yielded_ends_at_once))

@@ -49,15 +49,14 @@ extension Batch {
     // One without operations has a job that waits for its turn.
     rest.hasJobs = count == 0
     for entry in entries + max(0, count - looks)..<entries + count where entry.pointee.end == nil {
-      if let slot = entry.pointee.slot {
-        slot.addReference()
+      let own = entry.pointee.slot
+      own?.addReference()
+      if let slot = own ?? entry.running?.0 {
         if slot.loadWord().isPending {
           rest.pending.append(slot)
         } else {
           rest.started.append(slot)
         }
-      } else if let (slot, _) = entry.running {
-        rest.started.append(slot)
       } else if entry.pointee.token.load(ordering: .relaxed) == 0 {
         rest.hasJobs = true
       }

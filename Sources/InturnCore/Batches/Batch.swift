@@ -142,7 +142,7 @@ package final class Batch: @unchecked Sendable {
 
   static let work: RawWork = { context, token in
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    if entry.pointee.token.load(ordering: .relaxed) != token {
+    if entry.pointee.token.load(ordering: .relaxed) == 0 {
       entry.pointee.token.store(token, ordering: .sequentiallyConsistent)
     }
     let batch = entry.pointee.batch.takeUnretainedValue()

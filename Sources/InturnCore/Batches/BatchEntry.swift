@@ -35,8 +35,8 @@ struct BatchEntry: ~Copyable {
 
   let item: BatchItem
   let batch: Unmanaged<Batch>
-  /// The token's bits once it has been started, for its last attempt. A starter stores it before it
-  /// checks whether the batch is stopped; a canceller loads it after it has stopped the batch.
+  /// The bits of its first token once it has been started. A starter stores it before it checks
+  /// whether the batch is stopped; a canceller loads it after it has stopped the batch.
   /// Sequentially consistent, unless both take the lane's lock in between.
   let token = Atomic<UInt64>(0)
   /// Stands in for the token of an operation that its lane has taken out before its start.
@@ -78,10 +78,12 @@ extension UnsafeMutablePointer<BatchEntry> {
     end.deallocate()
   }
 
-  /// The slot of a bare job that runs, with a reference, and the generation of its token.
+  /// The slot of a bare job that runs or is to be started again, with a reference, and the
+  /// generation of its first token.
   var running: (OperationSlot.Pointer, UInt32?)? {
     let token = Handle(bits: pointee.token.load(ordering: .sequentiallyConsistent))
-    guard token.bits != 0, let slot = OperationSlot.Pointer.find(token: token).1
+    let id = Handle(.operation, index: token.index, generation: token.generation)
+    guard token.isOf(.token), let slot = OperationSlot.Pointer.find(told: id).1
     else { return nil }
     return (slot, token.generation)
   }

@@ -9,8 +9,8 @@ extension UnsafeMutablePointer<Lane> {
   }
 
   /// Cancels one operation, of which the caller holds a reference. `generation` is given for an
-  /// operation without a handle: its token's. Such a slot may be a gate, which can go on to another
-  /// operation in spite of the reference.
+  /// operation without a handle: that of its first token. Such a slot may be a gate, which can go on
+  /// to another operation in spite of the reference.
   func cancel(
     _ slot: OperationSlot.Pointer, generation: UInt32? = nil, cause: Cause = .request
   ) -> Status {
@@ -18,7 +18,8 @@ extension UnsafeMutablePointer<Lane> {
     // With `attention` set, a gate goes on only under its lane's lock.
     let word = generation == nil ? slot.loadWord() : slot.set(.attention)
     // An ended operation may have outlived its queue.
-    if word.isDecided || generation ?? word.generation != word.generation || slot.lane != self {
+    let first = slot.firstGeneration
+    if word.isDecided || generation ?? first != first || slot.lane != self {
       pointee.lock.unlock()
       return .alreadyFinished
     }
