@@ -235,6 +235,42 @@ static void a_batch_whose_end_only_the_waiter_could_tell_is_refused(void) {
   CHECK_OK(inturn_queue_destroy(own));
 }
 
+static inturn_batch batch_of_context;
+static gate is_made;
+static inturn_status status_in_destroy;
+
+static void wait_in_destroy(void *context) {
+  (void)context;
+  GATE_WAIT(&is_made, 1);
+  status_in_destroy = inturn_batch_wait(batch_of_context, LIMIT_NS, NULL);
+}
+
+static void check_destroy(inturn_queue_kind kind) {
+  inturn_operation_options each = INTURN_OPERATION_OPTIONS_INIT;
+  each.key = "key";
+  for (int has_options = 0; has_options < 2; has_options++) {
+    inturn_queue queue = pool_queue_create(kind, NULL);
+    inturn_batch_item item = {just_finish, NULL, wait_in_destroy};
+    inturn_batch_options options = INTURN_BATCH_OPTIONS_INIT;
+    options.operation = has_options ? &each : NULL;
+    reports told;
+    reports_begin(&told);
+    is_made = (gate)GATE_INIT;
+    CHECK_OK(inturn_queue_enqueue_batch(queue, &options, &item, 1,
+                                        &batch_of_context));
+    gate_pass(&is_made);
+    drain_and_destroy(queue);
+    reports_end();
+    CHECK_STATUS(status_in_destroy, INTURN_E_DEADLOCK);
+    CHECK_INT(gate_count(&told.told), 1);
+    CHECK_OK(inturn_batch_release(batch_of_context));
+  }
+}
+
+static void a_context_that_is_destroyed_cannot_wait_for_its_batch(void) {
+  for_each_kind(check_destroy);
+}
+
 PROGRAM(rings_batches,
         TEST(a_batch_whose_end_only_the_waiter_could_tell_is_refused),
         TEST(a_batch_behind_a_barrier_may_wait_for_its_waiter),
@@ -243,4 +279,5 @@ PROGRAM(rings_batches,
         TEST(a_batch_that_waits_for_its_waiter_is_refused),
         TEST(a_batch_cannot_be_waited_for_inside_its_on_end),
         TEST(what_is_behind_a_batch_holds_nobody_up),
-        TEST(what_stands_before_a_batch_in_a_queue_holds_it_up))
+        TEST(what_stands_before_a_batch_in_a_queue_holds_it_up),
+        TEST(a_context_that_is_destroyed_cannot_wait_for_its_batch))

@@ -215,8 +215,10 @@ package final class Batch: @unchecked Sendable {
 
   static let destroy: RawDestroy = { context in
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    let process = ProcessState.current
+    let (process, frame) = (ProcessState.current, CallFrame.innermost)
+    frame?.pointee.batch = UnsafeRawPointer(entry.pointee.batch.toOpaque())
     entry.pointee.item.destroy?(entry.pointee.item.context)
+    frame?.pointee.batch = nil
     if ProcessState.current != process { return }
     entry.pointee.batch.takeUnretainedValue().takeDown(entry)
   }

@@ -16,6 +16,8 @@ struct CallFrame {
   var operation: OperationSlot.Pointer?
   /// Set while a value's observer is called.
   var call: TrailCall?
+  /// The batch of which a context is being destroyed; only compared.
+  var batch: UnsafeRawPointer?
 
   init(lane: Lane.Pointer, home: UnsafeRawPointer? = nil) {
     self.lane = lane

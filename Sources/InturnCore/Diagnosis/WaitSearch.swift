@@ -276,6 +276,8 @@ struct WaitSearch {
       let rest = batch.rest(looks: min(looks, 10_000))
     else { return }
     references += rest.started
+    let address = UnsafeRawPointer(Unmanaged.passUnretained(batch).toOpaque())
+    keepByCaller(node, .lane(lane)) { $0.frames.contains { $0.batch == address } }
     if rest.completer != 0 {
       keepByCaller(node, .lane(lane)) { $0.thread == rest.completer }
     } else {
