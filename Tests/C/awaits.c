@@ -312,8 +312,8 @@ static void an_operation_that_has_ended_holds_nothing(void) {
   drain_and_destroy(one.queue);
 }
 
-static void one_that_is_cut_off_holds_its_place_until_its_token_is_finished(
-    void) {
+static void
+one_that_is_cut_off_holds_its_place_until_its_token_is_finished(void) {
   out one = {.queue = pool_queue_create(INTURN_QUEUE_FIFO, "one"),
              .job = JOB("task")};
   out next = {.queue = one.queue};

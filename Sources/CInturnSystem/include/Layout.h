@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define INTURN_LAYOUT_MARK "Inturn's engine"
-#define INTURN_LAYOUT_NUMBER 12
+#define INTURN_LAYOUT_NUMBER 13
 
 /// An address in that process.
 typedef uint64_t inturn_layout_address;
@@ -83,7 +83,7 @@ struct inturn_layout_frame {
   uint64_t unread[2];
   uint8_t is_notice;
   inturn_layout_address operation;
-  uint64_t call[3];
+  uint64_t call[4];
 };
 
 /// `TaskWait`
