@@ -215,10 +215,12 @@ package final class Batch: @unchecked Sendable {
 
   static let destroy: RawDestroy = { context in
     let entry = context.unsafelyUnwrapped.assumingMemoryBound(to: BatchEntry.self)
-    let (process, frame) = (ProcessState.current, CallFrame.innermost)
-    frame?.pointee.batch = UnsafeRawPointer(entry.pointee.batch.toOpaque())
-    entry.pointee.item.destroy?(entry.pointee.item.context)
-    frame?.pointee.batch = nil
+    let process = ProcessState.current
+    if let destroy = entry.pointee.item.destroy {
+      entry.pointee.batch._withUnsafeGuaranteedRef {
+        $0.noteEntered { destroy(entry.pointee.item.context) }
+      }
+    }
     if ProcessState.current != process { return }
     entry.pointee.batch.takeUnretainedValue().takeDown(entry)
   }

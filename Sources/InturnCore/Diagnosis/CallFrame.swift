@@ -73,3 +73,14 @@ extension CallFrame {
     }
   }
 }
+
+extension Batch {
+  /// Calls a function whose return the batch's end needs, as waits inside it see.
+  func noteEntered(_ body: () -> Void) {
+    let frame = CallFrame.innermost
+    let outer = frame?.pointee.batch
+    frame?.pointee.batch = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+    body()
+    frame?.pointee.batch = outer
+  }
+}
