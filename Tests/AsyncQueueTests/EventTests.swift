@@ -71,10 +71,7 @@ import Testing
     let queue = FIFOQueue()
     queue.suspend()
     // Without the task-local values of a test.
-    await Task.detached {
-      queue.enqueue {}
-      Task(on: queue) {}
-    }.value
+    await Task.detached { _ = Task(on: queue) {} }.value
     Local.$number.withValue(1) { queue.enqueue {} }
     Task(name: "throws", on: queue) { () async throws in }
     let last = queue.enqueueTask {}
