@@ -18,8 +18,9 @@ extension UnsafeMutablePointer<Lane> {
     // With `attention` set, a gate goes on only under its lane's lock.
     let word = generation == nil ? slot.loadWord() : slot.set(.attention)
     // An ended operation may have outlived its queue.
-    let first = slot.firstGeneration
-    if word.isDecided || generation ?? first != first || slot.lane != self {
+    if word.isDecided || slot.lane != self
+      || generation.map({ $0 != slot.firstGeneration }) ?? false
+    {
       pointee.lock.unlock()
       return .alreadyFinished
     }

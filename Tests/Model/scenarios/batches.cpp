@@ -52,6 +52,21 @@ SCENARIO(batch_cancel_meets_a_bystander_in_a_concurrent_queue) {
   together({[&] { batch.cancel(); }});
 }
 
+SCENARIO(batch_cancel_meets_one_that_yields) {
+  Host host{1};
+  Queue queue{INTURN_QUEUE_INTERACTION, host.executor};
+  Batch &batch = queue.addBatch({{"a",
+                                  [](Operation &it) {
+                                    it.mayRestart = true;
+                                    if (it.calls < 3)
+                                      it.yield();
+                                    else
+                                      it.finish();
+                                  }},
+                                 {"b", finishes}});
+  together({[&] { queue.appear(); }, [&] { batch.cancel(); }});
+}
+
 SCENARIO(batch_cancel_meets_the_destruction) {
   Queue queue(INTURN_QUEUE_FIFO);
   Batch &batch = queue.addBatch({{"a", keeps}, {"b", finishes}});

@@ -15,6 +15,7 @@ from typing import Any, Callable
 import pytest
 
 import inturn
+from inturn import EntryKind, snapshot
 from support import LIMIT, Gate, join, run, until
 
 KINDS: list[type[inturn.FIFOQueue] | type[inturn.OperationQueue] | type[inturn.ActorQueue]] = [
@@ -347,14 +348,11 @@ def test_a_segment_whose_loop_is_blocked_is_part_of_a_ring(last: str) -> None:
     """One loop has the queue's only place, and the other the actor's segment; each blocks for the
     other."""
     told: list[str] = []
-    blocks = {"one": Gate("the wait of one"), "other": Gate("the wait of the other")}
 
     def block(who: str, queue: inturn.FIFOQueue | inturn.ActorQueue) -> None:
         future = queue.submit(int)
         if who == last:
-            blocks["other" if last == "one" else "one"].wait()
-        else:
-            threading.Timer(0.1, blocks[who].open).start()  # when it waits
+            until("the other waits", lambda: any(e.kind is EntryKind.WAIT for e in snapshot()))
         try:
             assert future.result(LIMIT) == 0
         except inturn.DeadlockError:
