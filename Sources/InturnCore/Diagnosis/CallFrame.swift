@@ -75,7 +75,8 @@ extension CallFrame {
 }
 
 extension Batch {
-  /// Calls a function whose return the batch's end needs, as waits inside it see.
+  /// Calls a function before whose return the batch cannot end. A wait for the batch inside of it is
+  /// refused.
   func noteEntered(_ body: () -> Void) {
     let frame = CallFrame.innermost
     let outer = frame?.pointee.batch

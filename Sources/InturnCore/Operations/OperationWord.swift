@@ -190,8 +190,9 @@ struct OperationWord: Equatable {
   @inline(__always)
   var isOver: Bool { contains([.ended, .returned]) && !contains(.placeHeld) && isEnded }
 
-  /// Whether operations may wait for it. One that has ended keeps them back until its call has
-  /// returned, unless that was cut off, and as long as its place is held.
+  /// Whether what comes after it, shares a name with it or has joined it has to wait. It has, also
+  /// when the operation has ended: while its call goes on, unless that was cut off, and while its
+  /// place is held.
   var keepsOthersBack: Bool {
     if !isEnded || contains(.placeHeld) { return true }
     return contains(.started) && flags.isDisjoint(with: [.returned, .cutOff])
