@@ -279,21 +279,57 @@ void tell_events(std::size_t size, Meter &meter) {
   });
 }
 
-void cancel_observations(std::size_t size, Meter &meter) {
-  Stage stage;
+struct Observed {
   inturn_value value;
-  inturn_datum zero = INTURN_INTEGER(0);
-  check(inturn_value_create(nullptr, &zero, &value));
+
+  Observed() {
+    inturn_datum zero = INTURN_INTEGER(0);
+    check(inturn_value_create(nullptr, &zero, &value));
+  }
+  Observed(const Observed &) = delete;
+  ~Observed() { check(inturn_value_destroy(value)); }
+
+  inturn_observation observe(const inturn_observe_options *options = nullptr) {
+    inturn_observation observation;
+    check(inturn_value_observe(
+        value, options, [](void *, const inturn_change *) {}, nullptr, nullptr,
+        &observation));
+    return observation;
+  }
+};
+
+void begin_observations(std::size_t size, Meter &meter) {
+  Observed observed;
+  meter.measure(observed.value, [&] {
+    for (std::size_t i = 0; i < size; i++)
+      observed.observe();
+  });
+}
+
+void cancel_observations(std::size_t size, Meter &meter) {
+  Observed observed;
   std::vector<inturn_observation> observations(size);
   for (auto &observation : observations)
-    check(inturn_value_observe(
-        value, nullptr, [](void *, const inturn_change *) {}, nullptr, nullptr,
-        &observation));
-  meter.measure(stage.queue, [&] {
+    observation = observed.observe();
+  meter.measure(observed.value, [&] {
     for (auto observation : observations)
       check(inturn_observation_cancel(observation, -1));
   });
-  check(inturn_value_destroy(value));
+}
+
+/* Changes that an executor takes a long time to tell. */
+void change_untold(std::size_t size, Meter &meter) {
+  Stage stage;
+  Observed observed;
+  inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
+  options.executor = stage.executor;
+  observed.observe(&options);
+  meter.measure(observed.value, [&] {
+    std::int64_t sum;
+    for (std::size_t i = 0; i < size; i++)
+      check(inturn_value_add(observed.value, 1, &sum));
+    stage.drain();
+  });
 }
 
 void suspend_for_reasons(std::size_t size, Meter &meter) {
@@ -381,7 +417,9 @@ constexpr Case cases[] = {
     {"snapshot_waiting", Touches::all, snapshot_waiting},
     {"create_values", Touches::all, create_values},
     {"tell_events", Touches::all, tell_events},
+    {"begin_observations", Touches::all, begin_observations},
     {"cancel_observations", Touches::all, cancel_observations},
+    {"change_untold", Touches::all, change_untold},
     {"suspend_for_reasons", Touches::all, suspend_for_reasons},
     {"cancel_key", Touches::all, cancel_key},
     {"add_keys", Touches::all, add_keys},

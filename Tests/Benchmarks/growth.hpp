@@ -1,6 +1,6 @@
 /*
  * growth.hpp - how growth.cpp measures: the processor time of a thread, and how
- * long it keeps others out of a queue.
+ * long it keeps others out of a queue or a value.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -39,25 +39,23 @@ inline std::int64_t voluntary_switches() {
 }
 
 /* Measures, on a thread of its own, for how long the calling thread keeps
-   others out of a queue. */
+   others from calling `touch`, which takes a lock and is refused. */
 class Watch {
 public:
-  explicit Watch(inturn_queue queue) {
+  template <class Touch> explicit Watch(Touch touch) {
     clockid_t clock;
     require(pthread_getcpuclockid(pthread_self(), &clock) == 0,
             "a thread has its time");
-    thread = std::thread([this, queue, clock] {
+    thread = std::thread([this, touch, clock] {
       while (!is_over) {
         auto begin = now_ns(), begin_of_other = clock_ns(clock);
         auto begin_here = thread_ns();
         auto naps = -voluntary_switches();
-        /* It is refused, but takes the lock to find out. */
-        auto status = inturn_queue_view_did_appear(queue);
+        touch();
         naps += voluntary_switches();
         auto wait =
             std::min({now_ns() - begin, clock_ns(clock) - begin_of_other,
                       thread_ns() - begin_here + naps * nap_ns});
-        require(status == INTURN_E_WRONG_KIND, "it has no view");
         longest = std::max(longest, wait);
         is_there = true;
       }
@@ -83,7 +81,28 @@ struct Meter {
   std::int64_t time_ns = 0, wait_ns = 0;
 
   template <class Body> void measure(inturn_queue queue, Body body) {
-    auto watch = watches ? std::make_unique<Watch>(queue) : nullptr;
+    measure_beside(body, [queue] {
+      require(inturn_queue_view_did_appear(queue) == INTURN_E_WRONG_KIND,
+              "it has no view");
+    });
+  }
+
+  template <class Body> void measure(inturn_value value, Body body) {
+    measure_beside(body, [value] {
+      inturn_datum expected = INTURN_INTEGER(-1);
+      bool is_exchanged = true;
+      require(inturn_value_compare_exchange(value, &expected, &expected,
+                                            &is_exchanged,
+                                            nullptr) == INTURN_OK &&
+                  !is_exchanged,
+              "it is never -1");
+    });
+  }
+
+private:
+  template <class Body, class Touch>
+  void measure_beside(Body body, Touch touch) {
+    auto watch = watches ? std::make_unique<Watch>(touch) : nullptr;
     auto begin = thread_ns();
     body();
     time_ns += thread_ns() - begin;

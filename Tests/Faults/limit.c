@@ -254,20 +254,33 @@ static inturn_value new_value(void) {
 
 static void many_observers(void) {
   inturn_value value = new_value();
-  while (inturn_value_observe(value, NULL, take_change, NULL, NULL, NULL) ==
-         INTURN_OK)
-    continue;
+  while (inturn_value_observe(value, NULL, take_change, NULL, count_destroyed,
+                              NULL) == INTURN_OK)
+    accepted++;
+  CHECK_INT(atomic_exchange(&destroyed, 0), 1);
+  CHECK_OK(inturn_value_destroy(value));
+  CHECK_INT(atomic_load(&destroyed), accepted);
 }
 
+static void count_change(void *context, const inturn_change *change) {
+  (void)context;
+  CHECK_INT(change->after.integer, ++ended);
+}
+
+/* All that were accepted are told. */
 static void changes_that_wait(void) {
   inturn_observe_options options = INTURN_OBSERVE_OPTIONS_INIT;
   inturn_value value = new_value();
   int64_t sum;
   CHECK_OK(inturn_executor_create(NULL, &options.executor));
   CHECK_OK(
-      inturn_value_observe(value, &options, take_change, NULL, NULL, NULL));
+      inturn_value_observe(value, &options, count_change, NULL, NULL, NULL));
   while (inturn_value_add(value, 1, &sum) == INTURN_OK)
-    continue;
+    accepted++;
+  CHECK_OK(inturn_executor_drain(options.executor, 0, NULL));
+  CHECK_INT(ended, accepted);
+  CHECK_OK(inturn_value_drain(value, LIMIT_NS));
+  CHECK_OK(inturn_value_destroy(value));
 }
 
 static const struct {
@@ -279,8 +292,8 @@ static const struct {
     {"suspended_queues", suspended_queues, true},
     {"many_clocks", many_clocks, false},
     {"owners_without_memory", owners_without_memory, false},
-    {"many_observers", many_observers, true},
-    {"changes_that_wait", changes_that_wait, true},
+    {"many_observers", many_observers, false},
+    {"changes_that_wait", changes_that_wait, false},
 };
 
 static int run_objects(const char *filter) {

@@ -37,6 +37,6 @@ extension Trail {
   package func finish() {
     lock.lock()
     machine.isFinal = true
-    unlock(releasing: machine.takeOver(), waking: machine.pulledToEnd())
+    unlockSweeping()
   }
 }

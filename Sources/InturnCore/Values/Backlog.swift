@@ -1,62 +1,129 @@
 /// A first-in, first-out buffer.
 ///
-/// Taking an element moves it out and destroys nothing, so that it may be done under a lock.
+/// Its elements lie in pieces, so that adding and taking one moves no other, however many there are:
+/// both are done under a lock. Taking an element moves it out and destroys nothing; whoever takes the
+/// last one of a piece gets the piece, to be freed without the lock.
 @usableFromInline
 @frozen
 package struct Backlog<Element> {
-  @usableFromInline var items: [Element?] = []
-  /// How many of `items` have been taken.
-  @usableFromInline var head = 0
+  @usableFromInline
+  package final class Piece {
+    /// Those that have been taken are nil.
+    @exclusivity(unchecked) @usableFromInline final var items: [Element?] = []
+    @exclusivity(unchecked) @usableFromInline final var taken = 0
+    @exclusivity(unchecked) @usableFromInline final var next: Piece?
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    deinit {
+      // One by one: each would otherwise be released from within the one before.
+      while let piece = next {
+        next = piece.next
+        piece.next = nil
+      }
+    }
+  }
+
+  /// A piece of this many is short enough to come from the library's own memory.
+  @inlinable
+  static var mostInPiece: Int { Swift.max(1, Swift.min(64, 8000 / MemoryLayout<Element?>.stride)) }
+
+  /// Only the last piece may be empty. Copies share the pieces until one of them is changed.
+  @usableFromInline var firstPiece: Piece?
+  @usableFromInline var lastPiece: Unmanaged<Piece>?
+  @usableFromInline package var count = 0
 
   @inlinable
   package init() {}
 
   @inlinable
-  package var count: Int { items.count - head }
+  package var isEmpty: Bool { count == 0 }
 
   @inlinable
-  package var isEmpty: Bool { items.count == head }
+  package var first: Element? {
+    guard count > 0, let piece = firstPiece else { return nil }
+    return piece.items[piece.taken]
+  }
 
   @inlinable
-  package var first: Element? { isEmpty ? nil : items[head] }
+  package mutating func append(_ element: consuming Element) {
+    claim()
+    count += 1
+    if lastPiece?._withUnsafeGuaranteedRef({ $0.items.count < Self.mostInPiece }) != true {
+      add(Piece())
+    }
+    var element = Optional(element)
+    lastPiece.unsafelyUnwrapped._withUnsafeGuaranteedRef { $0.items.append(element.take()) }
+  }
 
   @inlinable
-  package var last: Element? { isEmpty ? nil : items[items.count - 1] }
+  mutating func add(_ piece: Piece) {
+    if let lastPiece { lastPiece.takeUnretainedValue().next = piece } else { firstPiece = piece }
+    lastPiece = .passUnretained(piece)
+  }
 
   @inlinable
-  package mutating func append(_ element: consuming Element) { items.append(element) }
-
-  @inlinable
-  package mutating func popFirst() -> Element? {
-    if isEmpty { return nil }
+  package mutating func popFirst(_ spent: inout Piece?) -> Element? {
+    if count == 0 { return nil }
+    claim()
+    count -= 1
     var element: Element?
-    swap(&element, &items[head])
-    head += 1
-    if head == items.count {
-      items.removeAll(keepingCapacity: items.capacity <= 1024)
-      head = 0
-    } else if head >= 64 && 2 * head >= items.count {
-      // On average, each element is moved once for each time that it is added.
-      items.removeFirst(head)
-      head = 0
+    let isSpent = Unmanaged.passUnretained(firstPiece.unsafelyUnwrapped)._withUnsafeGuaranteedRef {
+      swap(&element, &$0.items[$0.taken])
+      $0.taken += 1
+      if count == 0 {
+        $0.items.removeAll(keepingCapacity: true)
+        $0.taken = 0
+      }
+      return $0.taken == $0.items.count && count > 0
+    }
+    if isSpent {
+      spent = firstPiece
+      firstPiece = spent.unsafelyUnwrapped.next
+      spent.unsafelyUnwrapped.next = nil
     }
     return element
   }
 
+  /// Copies the pieces if a copy of the buffer has them, too.
   @inlinable
-  package mutating func popLast() -> Element? {
-    isEmpty ? nil : items.removeLast()
+  mutating func claim() {
+    if firstPiece != nil && !isKnownUniquelyReferenced(&firstPiece) { copyPieces() }
+  }
+
+  @inlinable @inline(never)
+  mutating func copyPieces() {
+    var rest = firstPiece
+    (firstPiece, lastPiece) = (nil, nil)
+    while let piece = rest {
+      let copy = Piece()
+      (copy.items, copy.taken) = (piece.items, piece.taken)
+      add(copy)
+      rest = piece.next
+    }
+  }
+
+  /// For comparisons.
+  @inlinable
+  var elements: [Element] {
+    var elements: [Element] = []
+    var piece = firstPiece
+    while let here = piece {
+      elements += here.items[here.taken...].compactMap { $0 }
+      piece = here.next
+    }
+    return elements
   }
 }
 
 extension Backlog: Equatable where Element: Equatable {
   @inlinable
-  package static func == (left: Self, right: Self) -> Bool {
-    left.items[left.head...] == right.items[right.head...]
-  }
+  package static func == (left: Self, right: Self) -> Bool { left.elements == right.elements }
 }
 
 extension Backlog: Hashable where Element: Hashable {
   @inlinable
-  package func hash(into hasher: inout Hasher) { hasher.combine(items[head...]) }
+  package func hash(into hasher: inout Hasher) { hasher.combine(elements) }
 }

@@ -48,8 +48,9 @@ extension Trail {
       if step.action == .over {
         guard let next = machine.nextEntry() else { break }
         // Drops the previous entry, which must not happen under the lock.
+        let spent = machine.takeSpent()
         giveUpLock {
-          entry = next
+          withExtendedLifetime(spent) { entry = next }
           if entry.depth == Self.runawayDepth { reportRunaway() }
         }
         continue
@@ -66,18 +67,34 @@ extension Trail {
       }
       if step.action == .call { endCallLocked() }
     }
-    unlock(releasing: machine.takeOver(), waking: machine.pulledToEnd())
+    unlockSweeping()
   }
 
-  /// Releases the lock, and lets those go that are told nothing more.
+  /// Releases the lock, and lets those go that are told nothing more: all, for whoever has closed the
+  /// trail.
   @inlinable
-  func unlock(
-    releasing gone: [TrailMachine<Value>.Place], waking pulled: [TrailMachine<Value>.Place] = []
-  ) {
+  func unlockSweeping(closing: Bool = false) {
+    var bound = UInt64.max
+    while var swept = machine.sweep(below: &bound, closing: closing) {
+      if isAwaited { wakeLocked() }
+      lock.unlockAfterReadingObject()
+      for place in swept.gone { release(place) }
+      for id in swept.pulled { _ = postMail(id) }
+      // Dropped here, as that may run user code.
+      swept.gone.removeAll()
+      lock.lock()
+    }
     if isAwaited { wakeLocked() }
     lock.unlockAfterReadingObject()
-    for place in gone { release(place) }
-    for place in pulled { _ = postMail(place.id) }
+  }
+
+  /// Releases the lock, and lets an observation go if it is told nothing more.
+  @inlinable
+  func unlock(leaving id: UInt64) {
+    let gone = machine.leave(id)
+    if isAwaited { wakeLocked() }
+    lock.unlockAfterReadingObject()
+    if let gone { release(gone) }
   }
 
   /// An observer's call has returned.
@@ -154,9 +171,11 @@ extension Trail {
     for _ in 0..<64 where ProcessState.current == process {
       lock.lock()
       guard let (observer, entry) = machine.beginRun(id) else {
-        return unlock(releasing: machine.takeOver())
+        return unlock(leaving: id)
       }
+      let spent = machine.takeSpent()
       lock.unlock()
+      withExtendedLifetime(spent) {}
       TrailCall.enter(self, id, entry.depth, isInline: false) {
         observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.call(entry) }
       }

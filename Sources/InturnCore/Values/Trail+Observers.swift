@@ -26,12 +26,12 @@ extension Trail {
         if let first = machine.begin(entry) { deliverLocked(first) } else { lock.unlock() }
       } else {
         // Its mailbox is still empty, so this comes first.
-        let step = machine.mail(entry, at: machine.places.count - 1)
+        let step = machine.mail(entry, at: machine.places.index(before: machine.places.endIndex))
         lock.unlock()
         if let step { post(step) }
       }
     } else {
-      unlock(releasing: machine.takeOver())
+      unlock(leaving: id)
     }
     return (id, value, number)
   }
@@ -64,8 +64,8 @@ extension Trail {
   /// that pull get what they have not taken yet, and then the end.
   package func close() {
     lock.lock()
-    let gone = machine.close()
-    unlock(releasing: gone, waking: machine.pulledToEnd())
+    machine.close()
+    unlockSweeping(closing: true)
   }
 
   /// Closes the trail if its owner agrees (`mayEnd`, called without a lock), and waits until no
@@ -89,8 +89,13 @@ extension Trail {
     let number = lock.withLock { machine.number }
     // Delivering what was staged may be up to this thread, further up its stack.
     deliver()
+    var bound: UInt64 = 0
     return sleep(.observers(of: self, .told(number)), timeoutNanoseconds) {
-      machine.hasTold(number) ? .ok : nil
+      while true {
+        let hasTold = machine.hasTold(number, from: &bound)
+        if let hasTold { return hasTold ? .ok : nil }
+        giveUpLock {}
+      }
     }
   }
 

@@ -5,7 +5,11 @@ extension Trail {
   /// The next entry in the mailbox of a consumer that pulls. After `nothing`, its `post` says when
   /// there is something; after `end`, the observation is over.
   package func pull(_ id: UInt64) -> TrailMachine<Value>.Pull {
-    lock.withLock { machine.pull(id) }
+    lock.lock()
+    let pulled = machine.pull(id)
+    let spent = machine.takeSpent()
+    lock.unlockAfterReadingObject()
+    return withExtendedLifetime(spent) { pulled }
   }
 
   /// Waits until the predicate accepts the value: the present one, or that of a later change, none

@@ -38,14 +38,14 @@ package final class Trail<Value>: TrailBase, @unchecked Sendable {
         case .told(let number): $0.hasMail(number)
         case .mail: false
         }
-      if $0.isGone || !isMeant { return nil }
+      if !isMeant { return nil }
       return $0.observer.observer(of: Value.self)._withUnsafeGuaranteedRef { $0.queue }
     }
   }
 
   deinit {
     // Nobody else knows the trail any more, so nobody is delivering.
-    for place in machine.places where !place.isGone { release(place) }
+    for place in machine.places { release(place) }
     words?.deallocate()
   }
 }

@@ -16,7 +16,7 @@ extension TrailMachine {
   @inlinable
   mutating func beginRound(_ entry: Entry) {
     delivered = entry.number
-    cursor = 0
+    cursor = places.startIndex
     isPriorPhase = priors > 0 && entry.kind == .change
   }
 
@@ -24,13 +24,13 @@ extension TrailMachine {
   @inlinable
   package mutating func next(for entry: Entry) -> Step {
     while true {
-      while cursor < places.count {
+      while cursor < places.endIndex {
         if let step = visit(entry) { return step }
-        cursor += 1
+        places.formIndex(after: &cursor)
       }
       if !isPriorPhase { return Step(.over) }
       isPriorPhase = false
-      cursor = 0
+      cursor = places.startIndex
     }
   }
 
@@ -47,7 +47,7 @@ extension TrailMachine {
       var entry = entry
       if isPriorPhase { entry.kind = .prior }
       let step = mail(entry, at: cursor)
-      if step != nil { cursor += 1 }
+      if step != nil { places.formIndex(after: &cursor) }
       return step
     }
     var step = Step(.call)
@@ -72,7 +72,7 @@ extension TrailMachine {
   package mutating func callEnded() -> Bool {
     if places[cursor].isCancelled { return false }
     isInCall = false
-    cursor += 1
+    places.formIndex(after: &cursor)
     return true
   }
 
@@ -90,9 +90,9 @@ extension TrailMachine {
     guard let plain, !isDelivering, waiting.isEmpty else { return nil }
     isDelivering = true
     delivered = number
-    cursor = 0
+    cursor = places.startIndex
     isInCall = true
-    return (plain, places[0].id)
+    return (plain, places[cursor].id)
   }
 
   /// The same as `callEnded` and `nextEntry` if that still holds. Otherwise false, with nothing
@@ -108,7 +108,7 @@ extension TrailMachine {
   /// The round is over: returns the next entry, or nil, and then nobody delivers any more.
   @inlinable
   package mutating func nextEntry() -> Entry? {
-    guard let entry = waiting.popFirst() else {
+    guard let entry = waiting.popFirst(&spent.piece) else {
       isDelivering = false
       return nil
     }
@@ -128,18 +128,33 @@ extension TrailMachine {
     return nextEntry()
   }
 
-  /// Whether every observer has been told all changes up to this one.
+  /// Whether every observer has been told all changes up to this one, from the observation with the
+  /// number `bound` on.
+  ///
+  /// Looks at a piece of the places at a time, so that nobody waits for all of them. Nil when so far
+  /// it holds: the bound has moved on to the next piece.
   @inlinable
-  package func hasTold(_ number: UInt64) -> Bool {
+  package func hasTold(_ number: UInt64, from bound: inout UInt64) -> Bool? {
     if isDelivering ? delivered <= number : !waiting.isEmpty { return false }
-    return places.allSatisfy { place in
-      if place.isRunning && (place.current <= number || place.manner.latest) { return false }
-      return !place.hasMail(number)
+    var index = places.index(from: bound)
+    let piece = index.piece
+    while index < places.endIndex && index.piece == piece {
+      if !places[index].hasTold(number) { return false }
+      bound = places[index].id + 1
+      places.formIndex(after: &index)
     }
+    return index == places.endIndex ? true : nil
   }
 }
 
 extension TrailMachine.Place {
+  /// Whether its observer has been told all changes up to this one that it is told by its mailbox.
+  @inlinable
+  func hasTold(_ number: UInt64) -> Bool {
+    if isRunning && (current <= number || manner.latest) { return false }
+    return !hasMail(number)
+  }
+
   /// Whether a change up to this one is in its mailbox, to be told by whoever was asked to.
   @inlinable
   package func hasMail(_ number: UInt64) -> Bool {

@@ -2,14 +2,9 @@
 extension TrailMachine {
   /// The index of an observation's place.
   @inlinable
-  package func index(of id: UInt64) -> Int? {
-    var low = 0
-    var high = places.count
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle].id < id { low = middle + 1 } else { high = middle }
-    }
-    return low < places.count && places[low].id == id && !places[low].isGone ? low : nil
+  package func index(of id: UInt64) -> TrailPlaces<Value>.Index? {
+    let index = places.index(from: id)
+    return index < places.endIndex && places[index].id == id ? index : nil
   }
 
   /// Adds an observation, which is told changes from now on. Nil when the trail is closed.
@@ -26,14 +21,14 @@ extension TrailMachine {
   @inlinable
   mutating func findPlain() {
     plain = nil
-    guard places.count == 1, let place = places.first, !place.isCancelled else { return }
+    guard places.hasOne, let place = places.first, !place.isCancelled else { return }
     let manner = place.manner
     if !manner.hasMailbox && !manner.latest && !manner.prior { plain = place.observer }
   }
 
   /// Whether the observer at this place is being called.
   @inlinable
-  package func isRunning(at index: Int) -> Bool {
+  package func isRunning(at index: TrailPlaces<Value>.Index) -> Bool {
     places[index].isRunning || isInCall && index == cursor
   }
 
@@ -64,108 +59,89 @@ extension TrailMachine {
   }
 
   @inlinable
-  mutating func remove(at index: Int) -> Place {
+  mutating func remove(at index: TrailPlaces<Value>.Index) -> Place {
     if places[index].manner.prior { priors -= 1 }
-    var place = Place(
-      id: places[index].id, observer: places[index].observer, manner: TrailManner(), since: number)
-    place.isCancelled = true
-    place.isGone = true
-    swap(&place, &places[index])
-    gone += 1
-    // On average, each place is moved once for each one that goes.
-    if 2 * gone >= places.count {
-      cursor -= places[..<Swift.min(cursor, places.count)].count { $0.isGone }
-      places.removeAll { $0.isGone }
-      gone = 0
-    }
+    let place = places.remove(at: index, keeping: &cursor)
     findPlain()
     return place
   }
 
-  /// From now on, observers are told no changes, and there are no new observations. Returns the
-  /// places of those that end now; one that is being called ends after its call, and one that pulls
-  /// after it has taken what is left.
+  // MARK: The end
+
+  /// From now on, observers are told no changes, and there are no new observations. The caller is to
+  /// sweep them out.
   @inlinable
-  package mutating func close() -> [Place] {
-    isClosed = true
-    var gone: [Place] = []
-    for place in places.reversed() where !place.manner.isPulled {
-      if case .removed(let place) = cancel(place.id) { gone.append(place) }
-    }
-    return gone
-  }
+  package mutating func close() { isClosed = true }
 
   /// Whether nothing more will enter any mailbox.
   @inlinable
   var isAtEnd: Bool { (isClosed || isFinal) && !isDelivering && waiting.isEmpty }
 
-  /// Takes out the observations that will be told nothing more, as there will be no change; they
-  /// belong to the caller. Those that pull see the end for themselves.
-  @inlinable
-  package mutating func takeOver() -> [Place] {
-    if !isFinal || isDelivering || !waiting.isEmpty { return [] }
-    var gone: [Place] = []
-    for place in places.reversed() {
-      if place.manner.isPulled || place.isRunning || !place.mail.isEmpty { continue }
-      if case .removed(let place) = cancel(place.id) { gone.append(place) }
-    }
-    return gone
+  /// Observations that will be told nothing more.
+  @usableFromInline
+  package struct Swept {
+    /// These have ended and belong to the caller.
+    @usableFromInline package var gone: [Place] = []
+    /// These pull, and have to be told that nothing more will come.
+    @usableFromInline package var pulled: [UInt64] = []
+
+    @inlinable
+    init() {}
   }
 
-  /// The observations that pull and have to be told that nothing more will come.
+  /// Ends observations that will be told nothing more; when whoever has closed the trail asks, those are
+  /// all. One that is being called ends after its call, and one that pulls after it has taken what is
+  /// left.
+  ///
+  /// Looks at a piece of the places at a time, from the last one whose number is below `bound` down,
+  /// so that nobody waits for all of them. Nil when there are none.
   @inlinable
-  package mutating func pulledToEnd() -> [Place] {
-    if !isAtEnd { return [] }
-    return places.filter { $0.manner.isPulled }
+  package mutating func sweep(below bound: inout UInt64, closing: Bool) -> Swept? {
+    if !isClosed && !isFinal { return nil }
+    var index = places.index(from: bound)
+    if index == places.startIndex { return nil }
+    var swept = Swept()
+    repeat {
+      index = places.index(before: index)
+      bound = places[index].id
+      if places[index].manner.isPulled {
+        if isAtEnd { swept.pulled.append(bound) }
+      } else if closing || isOver(at: index), case .removed(let place) = cancel(bound) {
+        swept.gone.append(place)
+      }
+    } while index.offset > 0
+    return swept
+  }
+
+  /// The same for one observation, whose mailbox may have become empty.
+  @inlinable
+  package mutating func leave(_ id: UInt64) -> Place? {
+    guard let index = index(of: id), isOver(at: index), case .removed(let place) = cancel(id)
+    else { return nil }
+    return place
+  }
+
+  /// Whether an observation has been told everything, and there will be no more change.
+  @inlinable
+  func isOver(at index: TrailPlaces<Value>.Index) -> Bool {
+    isFinal && isAtEnd && !places[index].manner.isPulled && !places[index].isRunning
+      && places[index].mail.isEmpty
   }
 
   // MARK: Mailboxes
 
   /// Puts an entry into a mailbox. Returns the step that follows, if there is one.
   @inlinable
-  package mutating func mail(_ entry: Entry, at index: Int) -> Step? {
-    var garbage: Entry?
-    let manner = places[index].manner
-    if manner.latest, let waiting = places[index].mail.popLast() {
-      // If the waiting entry tells an initial value, so does the joined one.
-      var joined = entry
-      joined.old = waiting.old
-      joined.kind = waiting.kind
-      garbage = waiting
-      // The old values that both hold are only dropped after the lock.
-      places[index].mail.append(joined)
-    } else if manner.capacity > 0 && places[index].mail.count >= manner.capacity {
-      if manner.overflow == .dropsOldest {
-        garbage = places[index].mail.popFirst()
-        places[index].mail.append(entry)
-      } else {
-        garbage = entry
-      }
-    } else {
-      places[index].mail.append(entry)
-    }
-    let isPosted = places[index].isPosted
-    if isPosted && garbage == nil { return nil }
-    var step = Step(isPosted ? .discard : .post)
-    places[index].isPosted = true
-    step.observer = places[index].observer
-    step.id = places[index].id
-    step.garbage = garbage
-    return step
+  package mutating func mail(_ entry: Entry, at index: TrailPlaces<Value>.Index) -> Step? {
+    places[index].receive(entry, &spent.piece)
   }
 
   /// The next entry in an observer's mailbox, to call it with; `runEnded` is then due. Nil when
   /// there is none, or no such observation.
   @inlinable
   package mutating func beginRun(_ id: UInt64) -> (observer: UnsafeRawPointer, entry: Entry)? {
-    guard let index = index(of: id), !places[index].isRunning else { return nil }
-    guard let entry = places[index].mail.popFirst() else {
-      places[index].isPosted = false
-      return nil
-    }
-    places[index].isRunning = true
-    places[index].current = entry.number
-    return (places[index].observer, entry)
+    guard let index = index(of: id) else { return nil }
+    return places[index].beginRun(&spent.piece)
   }
 
   /// The call has returned. False when the observation was cancelled meanwhile: it still counts as
@@ -185,6 +161,14 @@ extension TrailMachine {
     remove(at: index(of: id).unsafelyUnwrapped)
   }
 
+  /// Memory that a step has emptied, to be freed without the lock: that may take long.
+  @inlinable
+  package mutating func takeSpent() -> Backlog<Entry>.Piece? {
+    if spent.piece == nil { return nil }
+    defer { spent.piece = nil }
+    return spent.piece
+  }
+
   /// The result of pulling.
   @usableFromInline
   package enum Pull {
@@ -198,9 +182,58 @@ extension TrailMachine {
   @inlinable
   package mutating func pull(_ id: UInt64) -> Pull {
     guard let index = index(of: id) else { return .end }
-    if let entry = places[index].mail.popFirst() { return .entry(entry) }
+    if let entry = places[index].mail.popFirst(&spent.piece) { return .entry(entry) }
     if isAtEnd { return .end }
     places[index].isPosted = false
     return .nothing
+  }
+}
+
+extension TrailMachine.Place {
+  @inlinable
+  mutating func receive(
+    _ entry: TrailMachine.Entry, _ spent: inout Backlog<TrailMachine.Entry>.Piece?
+  ) -> TrailMachine.Step? {
+    var garbage: TrailMachine.Entry?
+    if manner.latest, let waiting = mail.popFirst(&spent) {
+      // If the waiting entry tells an initial value, so does the joined one.
+      var joined = entry
+      joined.old = waiting.old
+      joined.kind = waiting.kind
+      garbage = waiting
+      // The old values that both hold are only dropped after the lock.
+      mail.append(joined)
+    } else if manner.capacity > 0 && mail.count >= manner.capacity {
+      if manner.overflow == .dropsOldest {
+        garbage = mail.popFirst(&spent)
+        mail.append(entry)
+      } else {
+        garbage = entry
+      }
+    } else {
+      mail.append(entry)
+    }
+    let wasPosted = isPosted
+    if wasPosted && garbage == nil { return nil }
+    isPosted = true
+    var step = TrailMachine.Step(wasPosted ? .discard : .post)
+    step.observer = observer
+    step.id = id
+    step.garbage = garbage
+    return step
+  }
+
+  @inlinable
+  mutating func beginRun(
+    _ spent: inout Backlog<TrailMachine.Entry>.Piece?
+  ) -> (observer: UnsafeRawPointer, entry: TrailMachine.Entry)? {
+    if isRunning { return nil }
+    guard let entry = mail.popFirst(&spent) else {
+      isPosted = false
+      return nil
+    }
+    isRunning = true
+    current = entry.number
+    return (observer, entry)
   }
 }

@@ -29,10 +29,7 @@ package struct TrailMachine<Value> {
     /// Whether it is being called with an entry from its mailbox.
     @usableFromInline package var isRunning = false
     /// Cancelled during a call: the place is removed after the call, once its observer is released.
-    /// Also set when it is gone.
     @usableFromInline package var isCancelled = false
-    /// Only its number remains.
-    @usableFromInline package var isGone = false
     /// Somebody has been asked to empty the mailbox and has not found it empty since.
     @usableFromInline package var isPosted = false
     /// The number of the change from its mailbox that it is being called with.
@@ -48,6 +45,22 @@ package struct TrailMachine<Value> {
       self.manner = manner
       self.since = since
     }
+  }
+
+  /// Memory without contents, which is no part of the machine's state.
+  @usableFromInline
+  @frozen
+  package struct Spent: Hashable {
+    @usableFromInline var piece: Backlog<Entry>.Piece?
+
+    @inlinable
+    init() {}
+
+    @inlinable
+    package static func == (left: Self, right: Self) -> Bool { true }
+
+    @inlinable
+    package func hash(into hasher: inout Hasher) {}
   }
 
   /// The next step of the delivering thread.
@@ -81,9 +94,7 @@ package struct TrailMachine<Value> {
 
   /// How many changes there have been.
   @usableFromInline package var number: UInt64 = 0
-  /// In order. Places that are gone are removed once they are half of all.
-  @usableFromInline package var places: [Place] = []
-  @usableFromInline var gone = 0
+  @usableFromInline package var places = TrailPlaces<Value>()
   /// Entries that the delivering thread still has to tell.
   @usableFromInline var waiting = Backlog<Entry>()
   @usableFromInline package var isDelivering = false
@@ -94,11 +105,13 @@ package struct TrailMachine<Value> {
   /// The only observer, if there is just one, and it is told each change inline and once.
   @usableFromInline var plain: UnsafeRawPointer?
   /// The next place to tell.
-  @usableFromInline var cursor = 0
+  @usableFromInline var cursor = TrailPlaces<Value>.Index(0, 0)
   @usableFromInline var isPriorPhase = false
   /// How many places want to be told before a change.
   @usableFromInline var priors = 0
   @usableFromInline package var isClosed = false
+  /// What has been emptied, for `takeSpent`.
+  @usableFromInline var spent = Spent()
   /// There will be no change any more.
   @usableFromInline package var isFinal = false
   @usableFromInline var lastID: UInt64 = 0

@@ -151,6 +151,39 @@ SCENARIO(a_change_meets_the_destruction_of_its_value) {
   CHECK(first.destroys == 1 && second.destroys == 1);
 }
 
+// More observers than one look at them takes.
+SCENARIO(a_change_meets_the_end_of_many_observations) {
+  Observer observers[34];
+  // By the third thread, which then also destroys their contexts.
+  auto isCancelled = [&](Observer &observer) {
+    return &observer == &observers[0] || &observer == &observers[33];
+  };
+  {
+    Value value;
+    for (auto &observer : observers)
+      value.observe(observer);
+    together({[&] {
+                expect("add", inturn_value_add(value.handle, 1, nullptr),
+                       {INTURN_OK, INTURN_E_STALE});
+              },
+              [&] {
+                expect("drain", inturn_value_drain(value.handle, -1),
+                       {INTURN_OK, INTURN_E_STALE});
+                value.destroy();
+                for (auto &observer : observers)
+                  CHECK(observer.destroys == 1 || isCancelled(observer));
+              },
+              [&] {
+                for (auto *observer : {&observers[33], &observers[0]})
+                  expect("observation_cancel",
+                         inturn_observation_cancel(observer->handle, -1),
+                         {INTURN_OK, INTURN_E_STALE});
+              }});
+  }
+  for (auto &observer : observers)
+    CHECK(observer.destroys == 1);
+}
+
 SCENARIO(waiting_for_a_value_meets_its_change) {
   Value value;
   auto isTwo = [](void *, const inturn_datum *datum) {
