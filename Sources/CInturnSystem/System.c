@@ -35,10 +35,12 @@ void inturn_system_spin(int64_t nanoseconds) {
 void inturn_system_object_barrier(void) {}
 
 void inturn_system_stay_loaded(void) {
+#ifndef INTURN_IS_LINKED_TO_STAY
   static const char anchor; // an address in this library
   Dl_info info;
   if (dladdr((const void *)&anchor, &info) != 0 && info.dli_fname)
     (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+#endif
 }
 
 _Thread_local int inturn_system_most_wait_ms;

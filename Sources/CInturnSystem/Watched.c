@@ -10,7 +10,10 @@
 // holders`, so it is seen twice.
 bool inturn_system_is_watched(void) {
   static bool was_traced;
-  if (isatty(STDERR_FILENO))
+  static enum { UNKNOWN, NO, YES } is_unittest; // of python3 -m
+  if (is_unittest == UNKNOWN)
+    is_unittest = inturn_system_has_argument("unittest") ? YES : NO;
+  if (is_unittest == YES || isatty(STDERR_FILENO))
     return true;
   bool is_traced = inturn_system_is_traced();
   bool is_debugged = is_traced && was_traced;
@@ -33,6 +36,5 @@ bool inturn_system_is_test(void) {
   const char *program = inturn_system_program();
   size_t length = strlen(program), end = sizeof bundle - 1;
   return (length > end && strcmp(program + length - end, bundle) == 0) ||
-         strcmp(program, "swiftpm-testing-helper") == 0 ||
-         inturn_system_has_argument("unittest"); // of python3 -m
+         strcmp(program, "swiftpm-testing-helper") == 0;
 }

@@ -37,6 +37,7 @@ package struct EngineStorage: ~Copyable {
   /// Handles have indices above this, and those of earlier rounds below. Epochs repeat, but no
   /// handle ever does. A multiple of `indexStep`.
   let indexFloor: UInt32
+  private let directories: SlabDirectories
   let poolHandle: Handle
   let mainExecutorHandle: Handle
   /// The waits that tasks have begun by calls.
@@ -46,26 +47,22 @@ package struct EngineStorage: ~Copyable {
     inherited = Engine.inherited.pointee.load(ordering: .relaxed)
     indexFloor = Self.indexFloor(after: Engine.Pointer(bitPattern: inherited))
     // After some hundred thousand nested forks, the indices are used up as well.
-    guard indexFloor < Handle.maximumIndex,
-      let operations = Slab<OperationSlot>(above: indexFloor),
-      let lanes = Slab<Lane>(above: indexFloor),
-      let values = ObjectSlab<ValueObject>(.value, above: indexFloor),
-      let observations = ObjectSlab<ObservationObject>(.observation, above: indexFloor),
-      let awaits = ObjectSlab<WaitGraph.Wait>(.await, above: indexFloor),
-      let objects = EngineObjects(above: indexFloor)
+    guard indexFloor < Handle.maximumIndex, let directories = SlabDirectories(9)
     else { return nil }
+    let objects = EngineObjects(above: indexFloor, directories)
     let systemClock = Clock(isManual: false)
     let size = Engine.poolSize
     let pool = WorkerPool(target: size, maximum: size + 64, label: nil, clock: systemClock)
     let mainExecutor = HostExecutor(isMain: true)
     guard let poolHandle = objects.add(pool), let mainExecutorHandle = objects.add(mainExecutor)
     else { return nil }
-    self.operations = operations
-    self.lanes = lanes
-    self.values = values
-    self.observations = observations
-    self.awaits = awaits
+    operations = Slab(above: indexFloor, directories)
+    lanes = Slab(above: indexFloor, directories)
+    values = ObjectSlab(.value, above: indexFloor, directories)
+    observations = ObjectSlab(.observation, above: indexFloor, directories)
+    awaits = ObjectSlab(.await, above: indexFloor, directories)
     self.objects = objects
+    self.directories = directories
     self.systemClock = systemClock
     self.pool = pool
     self.mainExecutor = mainExecutor
@@ -110,16 +107,11 @@ final class EngineObjects: @unchecked Sendable {
   let owners: ObjectSlab<Owner>
   let batches: ObjectSlab<Batch>
 
-  init?(above floor: UInt32) {
-    guard let executors = ObjectSlab<Executor>(.executor, above: floor),
-      let clocks = ObjectSlab<Clock>(.clock, above: floor),
-      let owners = ObjectSlab<Owner>(.owner, above: floor),
-      let batches = ObjectSlab<Batch>(.batch, above: floor)
-    else { return nil }
-    self.executors = executors
-    self.clocks = clocks
-    self.owners = owners
-    self.batches = batches
+  init(above floor: UInt32, _ directories: SlabDirectories) {
+    executors = ObjectSlab(.executor, above: floor, directories)
+    clocks = ObjectSlab(.clock, above: floor, directories)
+    owners = ObjectSlab(.owner, above: floor, directories)
+    batches = ObjectSlab(.batch, above: floor, directories)
   }
 
   /// Nil when memory runs out, as of the slabs.

@@ -7,10 +7,14 @@ import Testing
 @Suite struct TableTests {
   final class Object {}
 
+  private let directories: SlabDirectories
+
+  init() throws { directories = try #require(SlabDirectories(1)) }
+
   @Test(arguments: [1, 2, 3] as [UInt64])
   func `a slab of objects knows what a dictionary knows`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    guard let slab = ObjectSlab<Object>(.clock) else { fatalError("no memory") }
+    let slab = ObjectSlab<Object>(.clock, directories)
     var live: [UInt64: Object] = [:]
     var gone: Set<UInt64> = []
     for _ in 0..<20_000 {
@@ -51,11 +55,6 @@ import Testing
     var value: UInt64
   }
 
-  private func makeSlab() -> Slab<Element> {
-    guard let slab = Slab<Element>() else { fatalError("no memory") }
-    return slab
-  }
-
   /// As large as a slot.
   struct Large {
     var index: UInt32
@@ -66,7 +65,7 @@ import Testing
   }
 
   @Test func `a slab that has grown large has each element once, and none in two pages`() throws {
-    guard let taken = Slab<Large>() else { fatalError("no memory") }
+    let taken = Slab<Large>(directories)
     var (mayHave, grown) = (0, 0)
     for number in 1...150_000 as ClosedRange<UInt32> {
       let next = taken.take(mayGrow: {
@@ -88,7 +87,7 @@ import Testing
   }
 
   @Test func `a slab that may not grow much at a time grows a little`() {
-    guard let slab = Slab<Large>() else { fatalError("no memory") }
+    let slab = Slab<Large>(directories)
     for _ in 1..<65_536 { _ = slab.take() }
     var asked: [UInt32] = []
     let (much, little): (UInt32, UInt32) = (2 * 65_536 - 1, 65_536 + 4095)
@@ -103,7 +102,7 @@ import Testing
   @Test(arguments: [4, 5] as [UInt64])
   func `a slab keeps its elements where they are and uses free ones again`(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
-    let slab = makeSlab()
+    let slab = Slab<Element>(directories)
     var live: [UInt32: (value: UInt64, address: UnsafeMutablePointer<Element>)] = [:]
     var highest: UInt32 = 0
     var most = 0
@@ -136,7 +135,7 @@ import Testing
 
   @Test func `what a slab keeps is only for who asks for that`() {
     // Its last segment has room for three.
-    guard let slab = Slab<Element>(above: Handle.maximumIndex - 3) else { fatalError("no memory") }
+    let slab = Slab<Element>(above: Handle.maximumIndex - 3, directories)
     let isKept = slab.keep(1)
     #expect(isKept)
     let taken = [slab.take()?.index, slab.take()?.index, slab.take()?.index]
@@ -153,7 +152,7 @@ import Testing
   }
 
   @Test func `a retired element is never used again`() throws {
-    let slab = makeSlab()
+    let slab = Slab<Element>(directories)
     let first = slab.take()
     slab.giveBack(try #require(first).index, retired: true)
     let second = slab.take()

@@ -150,7 +150,8 @@ compile_embedded() {
       flags+=(-Oz -fno-asynchronous-unwind-tables -fno-omit-frame-pointer)
     fi
     compile_c static_objects "$file" "${flags[@]}"
-    compile_c shared_objects "$file" "${flags[@]}" -include bindings/c/libc/versions.h
+    compile_c shared_objects "$file" "${flags[@]}" -DINTURN_IS_LINKED_TO_STAY \
+      -include bindings/c/libc/versions.h
   done
 }
 
@@ -163,11 +164,11 @@ compile_c() {
   list+=("$object")
 }
 
-# Older C libraries have separate files for threads and for the loader.
+# Older C libraries have a separate file for threads.
 link_embedded() {
   "$(swift_tool clang)" --target="$triple" -fuse-ld=lld -shared \
     -o "$output/$(library_file)" "${shared_objects[@]}" "${link_flags[@]}" \
-    -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2
+    -Wl,--no-as-needed -l:libpthread.so.0
 }
 
 # The static library is one object, from the same compiled files. Only the names of

@@ -21,7 +21,7 @@ soname=$(entries SONAME)
 
 while read -r needed; do
   case $needed in
-    libc.so.6 | libpthread.so.0 | libdl.so.2 | ld-linux*.so.*) ;;
+    libc.so.6 | libpthread.so.0 | ld-linux*.so.*) ;;
     *) problem "needs $needed" ;;
   esac
 done < <(entries NEEDED)

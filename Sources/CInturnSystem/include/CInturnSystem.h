@@ -227,8 +227,8 @@ static inline void inturn_system_with_room(
 }
 
 /// Whether somebody looks at what the process does: its standard error is a
-/// terminal, or a debugger follows the calling thread. To be asked again and
-/// again, by one thread.
+/// terminal, its arguments name Python's tests, or a debugger follows the
+/// calling thread. To be asked again and again, by one thread.
 bool inturn_system_is_watched(void);
 
 /// Whether the process is a test, as far as its name or its environment tell.

@@ -5,10 +5,9 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
   private let kind: HandleKind
   private let slots: Slab<ObjectSlot>
 
-  init?(_ kind: HandleKind, above floor: UInt32 = 0) {
-    guard let slots = Slab<ObjectSlot>(above: floor) else { return nil }
+  init(_ kind: HandleKind, above floor: UInt32 = 0, _ directories: SlabDirectories) {
     self.kind = kind
-    self.slots = slots
+    slots = Slab(above: floor, directories)
   }
 
   var liveCount: UInt64 { slots.liveCount }

@@ -7,9 +7,8 @@ import Synchronization
 /// without a lock and read at any time, even after its element is gone. That is how a stale handle
 /// is checked: by looking at the slot itself. New memory is all zero, and the engine relies on it.
 struct Slab<Element: ~Copyable>: ~Copyable {
-  private static var segmentShift: UInt32 { 12 }
+  private static var segmentShift: UInt32 { SlabDirectories.segmentShift }
   private static var segmentSize: UInt32 { 1 << segmentShift }
-  private static var directorySize: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
   /// Elements begin at a multiple of this, so that none lies in two pages, both of which would be
   /// mapped.
   private static var block: Int { 128 }
@@ -54,17 +53,10 @@ struct Slab<Element: ~Copyable>: ~Copyable {
   /// acquiring order by readers that hold no lock.
   private let directory: UnsafeMutablePointer<Atomic<UInt>>
 
-  init?(above floor: UInt32 = 0) {
-    let count = Self.directorySize
-    guard let memory = Self.zeroed(count * MemoryLayout<UInt>.stride) else { return nil }
-    directory = memory.bindMemory(to: Atomic<UInt>.self, capacity: count)
+  /// The directories outlive the slab.
+  init(above floor: UInt32 = 0, _ directories: SlabDirectories) {
+    directory = directories.next()
     indices.initialize(to: Indices(above: floor))
-  }
-
-  /// Zeroed memory. The allocator usually asks the system for what is this large: these are
-  /// untouched pages, which cost nothing before they are used.
-  private static func zeroed(_ size: Int) -> UnsafeMutableRawPointer? {
-    calloc(1, max(size, 160 << 10))
   }
 
   /// Only for a slab that nobody has used; the engine's live as long as the process.
@@ -73,7 +65,6 @@ struct Slab<Element: ~Copyable>: ~Copyable {
       indices.pointee.lastPiece = piece.pointee.earlier
       free(piece.pointee.memory)
     }
-    free(directory)
     free(indices.pointee.free)
     indices.deallocate()
   }
@@ -190,7 +181,7 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     // The elements begin at a multiple of `block`.
     let segment = Int(Self.segmentSize) * MemoryLayout<Element>.stride
     let size = Int(count) * segment + Self.block + MemoryLayout<Piece>.size
-    guard let memory = Self.zeroed(size) else { return false }
+    guard let memory = untouchedMemory(size) else { return false }
     if count > 1 { inturn_system_expect_use(memory, UInt(size)) }
     let block = UInt(Self.block)
     let first =
@@ -205,4 +196,36 @@ struct Slab<Element: ~Copyable>: ~Copyable {
     indices.pointee.end = end + count * Self.segmentSize
     return true
   }
+}
+
+/// Memory for the directories of several slabs. Asking the system for each would take longer.
+final class SlabDirectories {
+  fileprivate static var segmentShift: UInt32 { 12 }
+  private static var size: Int { Int((Handle.maximumIndex + 1) >> segmentShift) }
+
+  private let memory: UnsafeMutablePointer<Atomic<UInt>>
+  /// How many are left to be given out.
+  private var rest: Int
+
+  /// Nil when memory runs out.
+  init?(_ count: Int) {
+    guard let memory = untouchedMemory(count * Self.size * MemoryLayout<UInt>.stride)
+    else { return nil }
+    self.memory = memory.assumingMemoryBound(to: Atomic<UInt>.self)
+    rest = count
+  }
+
+  fileprivate func next() -> UnsafeMutablePointer<Atomic<UInt>> {
+    rest -= 1
+    precondition(rest >= 0, "there is memory for fewer slabs")
+    return memory + rest * Self.size
+  }
+
+  deinit { free(memory) }
+}
+
+/// Zeroed memory. The allocator usually asks the system for what is this large: these are untouched
+/// pages, which cost nothing before they are used.
+private func untouchedMemory(_ size: Int) -> UnsafeMutableRawPointer? {
+  calloc(1, max(size, 160 << 10))
 }

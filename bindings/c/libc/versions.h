@@ -7,8 +7,6 @@
 #endif
 #define USE(name, version) __asm__(".symver " #name "," #name "@GLIBC_" version)
 
-USE(dladdr, OLDEST);
-USE(dlopen, OLDEST);
 USE(pthread_create, OLDEST);
 USE(pthread_detach, OLDEST);
 USE(pthread_key_create, OLDEST);
