@@ -167,6 +167,52 @@ static void a_full_event_queue_loses_no_work(void) {
   end();
 }
 
+static inturn_queue behind;
+
+/* The event of what it enqueues is taken by the loop inside. */
+static void nest_before_other_work(void *other, inturn_token token) {
+  job_enqueue(behind, (job *)other, work_finish);
+  nest(20); /* longer than a turn */
+  trace("nested");
+  CHECK_OK(inturn_token_finish(token));
+}
+
+/* Until the job has ended, by the events of the executor alone. */
+static void wait_for_own_events(const char *expected) {
+  SDL_Event event;
+  while (inturn_queue_drain(behind, 0) != INTURN_OK) {
+    CHECK(SDL_WaitEventTimeout(&event, LIMIT_SECONDS * 1000));
+    take(&event);
+  }
+  CHECK_TRACE(expected);
+}
+
+static void after_a_loop_inside_work_its_events_come_as_before(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  job first = JOB("first"), next = JOB("next");
+  inturn_queue queue;
+  begin();
+  CHECK_OK(inturn_executor_create(NULL, &options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &behind));
+  CHECK_OK(attach(options.executor));
+  CHECK_OK(
+      inturn_queue_enqueue(queue, nest_before_other_work, &first, NULL, NULL));
+  SDL_Event event;
+  do
+    CHECK(SDL_WaitEventTimeout(&event, LIMIT_SECONDS * 1000));
+  while (!offer(&event));
+  wait_for_own_events("nested, work first, end first finished");
+  SDL_FlushEvents(SDL_FIRSTEVENT, SDL_USEREVENT - 1);
+  job_enqueue(behind, &next, work_finish);
+  wait_for_own_events("work next, end next finished");
+  CHECK_OK(detach(options.executor));
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_queue_destroy(behind));
+  CHECK_OK(inturn_executor_destroy(options.executor));
+  end();
+}
+
 static void handle_is_refused(void *executor) {
   SDL_Event event;
   SDL_zero(event);
@@ -220,6 +266,7 @@ const named_test own_tests[] = {
     TEST(a_loop_inside_work_may_detach),
     TEST(before_sdl_begins_it_is_unsupported),
     TEST(a_full_event_queue_loses_no_work),
+    TEST(after_a_loop_inside_work_its_events_come_as_before),
     TEST(events_are_handled_on_the_thread_that_attached),
     TEST(a_detach_leaves_no_event_behind),
     {NULL, NULL}};

@@ -141,7 +141,8 @@ static inline inturn_status inturn_sdl_handle(inturn_executor executor,
   if (end == INTURN_LOOP_MORE)
     inturn_sdl_post(self);
   if (end == INTURN_LOOP_REFUSED) {
-    SDL_AtomicSet(&self->posted, 1);
+    /* Further up the stack it is being drained. None is posted now: what that
+       leaves, or what comes after it, has an event of its own again. */
     SDL_AtomicSet(&self->missing, 1);
     status = INTURN_E_WRONG_THREAD;
   }
