@@ -698,11 +698,12 @@ inturn_status inturn_executor_enqueue_and_take(
 
 /* Waits until a host-driven executor has work, and calls nothing: for hosts
    that drain on their own threads and have to give up a lock while they sleep.
-   Each piece of work that arrives wakes one waiting thread. This may give
-   INTURN_OK where the next drain then has nothing to call: another thread has
-   taken the work, or its queue was destroyed. timeout_ns is on the system's
-   clock; negative: no limit; 0: just asks. out_waiting, which may be NULL, gets
-   how many other threads wait, also after a timeout.
+   Each piece of work that arrives wakes one waiting thread, or more while
+   another one sleeps in inturn_executor_run. This may give INTURN_OK where
+   the next drain then has nothing to call: another thread has taken the work,
+   or its queue was destroyed. timeout_ns is on the system's clock; negative: no
+   limit; 0: just asks. out_waiting, which may be NULL, gets how many other
+   threads wait, also after a timeout.
    Statuses: handle statuses, E_UNSUPPORTED (a pool), E_TIMED_OUT,
    E_WRONG_THREAD.
    Threads: any number; the main executor on the main thread only.

@@ -172,6 +172,43 @@ static void no_wake_up_is_lost(void) {
   CHECK_OK(inturn_executor_destroy(executor));
 }
 
+static gate has_waited = GATE_INIT;
+
+static void wait_once(void *context) {
+  CHECK_OK(inturn_executor_wait(*(inturn_executor *)context, LIMIT_NS, NULL));
+  gate_pass(&has_waited);
+}
+
+/* Until so many threads sleep, in a wait or a run. */
+static void await_sleepers(inturn_executor executor, uint32_t count) {
+  uint32_t waiting = 0;
+  while (waiting < count)
+    CHECK_STATUS(inturn_executor_wait(executor, 0, &waiting),
+                 INTURN_E_TIMED_OUT);
+}
+
+static void a_thread_that_waits_takes_no_wake_up_from_one_that_runs(void) {
+  enum { ROUNDS = 20 };
+  inturn_executor executor = create_shared();
+  inturn_queue queue = create_on(INTURN_QUEUE_FIFO, executor);
+  for (int i = 0; i < ROUNDS; i++) {
+    thread waits, runs;
+    thread_start(&waits, wait_once, &executor);
+    await_sleepers(executor, 1);
+    thread_start(&runs, run_executor, &executor);
+    await_sleepers(executor, 2);
+    do { /* once more, if the other one was woken */
+      CHECK_OK(inturn_queue_enqueue(queue, count_work, &worked, NULL, NULL));
+      CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+    } while (gate_count(&has_waited) == i);
+    CHECK_OK(inturn_executor_stop(executor));
+    thread_join(&runs);
+    thread_join(&waits);
+  }
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(executor));
+}
+
 static void wait_elsewhere(void *context) {
   (void)context;
   inturn_executor executor;
@@ -375,6 +412,7 @@ PROGRAM(host_threads, TEST(so_many_threads_drain_at_a_time),
         TEST(fifo_queues_keep_their_order_on_many_threads),
         TEST(wait_says_whether_work_waits_and_calls_nothing),
         TEST(no_wake_up_is_lost),
+        TEST(a_thread_that_waits_takes_no_wake_up_from_one_that_runs),
         TEST(the_main_executor_is_waited_for_on_the_main_thread_only),
         TEST(a_pool_is_not_waited_for),
         TEST(a_queue_goes_on_with_another_executor),

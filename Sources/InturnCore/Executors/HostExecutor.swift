@@ -69,10 +69,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let wakesSleeper = sleepers > woken
     if wakesSleeper { woken += 1 }
     lock.unlockAfterReadingObject()
-    if wakesSleeper {
-      wakeups.pointee.wrappingAdd(1, ordering: .releasing)
-      wakeups.wakeOne()
-    }
+    if wakesSleeper { wakeSleeper() }
     waker?()
   }
 
@@ -173,13 +170,30 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     if isOffMainThread { return (.wrongThread, 0) }
     let limit = WaitLimit(timeoutNanoseconds: timeoutNanoseconds)
     lock.lock()
-    defer { lock.unlock() }
-    if isAttachedElsewhereLocked { return (.wrongThread, 0) }
+    if isAttachedElsewhereLocked {
+      lock.unlock()
+      return (.wrongThread, 0)
+    }
     while ring.count == 0 {
-      guard let rest = limit.remaining else { return (.timedOut, sleepers) }
+      guard let rest = limit.remaining else {
+        defer { lock.unlock() }
+        return (.timedOut, sleepers)
+      }
       sleepLocked(rest)
     }
-    return (.ok, sleepers)
+    // The wake-up may have been meant for a thread in `run`, which would call what this one leaves.
+    let wakesNext = runners > 0 && sleepers > woken
+    if wakesNext { woken += 1 }
+    let others = sleepers
+    lock.unlock()
+    if wakesNext { wakeSleeper() }
+    return (.ok, others)
+  }
+
+  /// Wakes one that `woken` counts already. Called without the lock.
+  private func wakeSleeper() {
+    wakeups.pointee.wrappingAdd(1, ordering: .releasing)
+    wakeups.wakeOne()
   }
 
   /// Releases the lock, sleeps until there may be something to do, and takes the lock again.
