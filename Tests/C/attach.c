@@ -141,6 +141,44 @@ static void while_it_is_drained_only_its_thread_attaches_and_detaches(void) {
   stage_destroy(&stage);
 }
 
+static void run_it(void *context) {
+  CHECK_OK(inturn_executor_run(*(inturn_executor *)context));
+}
+
+static gate both_drain = GATE_INIT;
+static gate both_refused = GATE_INIT;
+
+static void attach_beside_another(void *context, inturn_token token) {
+  gate_pass(&both_drain);
+  GATE_WAIT(&both_drain, 2);
+  attaching_is_refused(context);
+  gate_pass(&both_refused);
+  GATE_WAIT(&both_refused, 2);
+  just_finish(context, token);
+}
+
+static void of_two_threads_that_drain_it_neither_attaches(void) {
+  inturn_executor_options shared = INTURN_EXECUTOR_OPTIONS_INIT;
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  inturn_queue queue;
+  thread threads[2];
+  shared.host_threads = 2;
+  options.max_concurrent = 2;
+  CHECK_OK(inturn_executor_create(&shared, &options.executor));
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_CONCURRENT, &options, &queue));
+  for (int i = 0; i < 2; i++)
+    CHECK_OK(inturn_queue_enqueue(queue, attach_beside_another,
+                                  &options.executor, NULL, NULL));
+  for (int i = 0; i < 2; i++)
+    thread_start(&threads[i], run_it, &options.executor);
+  CHECK_OK(inturn_queue_drain(queue, LIMIT_NS));
+  CHECK_OK(inturn_executor_stop(options.executor));
+  for (int i = 0; i < 2; i++)
+    thread_join(&threads[i]);
+  CHECK_OK(inturn_queue_destroy(queue));
+  CHECK_OK(inturn_executor_destroy(options.executor));
+}
+
 static void the_main_executor_is_attached_on_the_main_thread_only(void) {
   inturn_executor executor;
   CHECK_OK(inturn_executor_main(&executor));
@@ -232,6 +270,7 @@ PROGRAM(attach, TEST(an_executor_is_attached_to_one_loop_at_a_time),
         TEST(only_the_thread_that_attached_drains),
         TEST(a_loop_may_be_detached_on_another_thread),
         TEST(while_it_is_drained_only_its_thread_attaches_and_detaches),
+        TEST(of_two_threads_that_drain_it_neither_attaches),
         TEST(the_main_executor_is_attached_on_the_main_thread_only),
         TEST(an_attached_executor_is_busy), TEST(a_pool_is_attached_to_no_loop),
         TEST(the_thread_of_the_loop_cannot_wait_for_what_it_is_to_drain),

@@ -18,7 +18,7 @@ extension HostExecutor {
     lock.lock()
     defer { lock.unlock() }
     if attachedThread != 0 { return .busy }
-    if isDrainedLocked && !isDrainedByCaller { return .wrongThread }
+    if isDrainedElsewhereLocked { return .wrongThread }
     attachment = Attachment(loop: loop, data: data)
     attachedThread = inturn_system_thread()
     Engine.current.pointee.waits.attachments.wrappingAdd(1, ordering: .relaxed)
@@ -38,7 +38,7 @@ extension HostExecutor {
     lock.lock()
     let old = attachment
     let isLoops = old?.loop == loop
-    let isInUse = isDrainedLocked && !isDrainedByCaller
+    let isInUse = isDrainedElsewhereLocked
     if isLoops && !isInUse {
       attachment = nil
       attachedThread = 0
@@ -55,9 +55,15 @@ extension HostExecutor {
     attachedThread != 0 && attachedThread != inturn_system_thread()
   }
 
-  /// Whether a drain of this executor is further up the caller's stack.
-  private var isDrainedByCaller: Bool {
+  /// Whether another thread drains it. The drains further up the caller's stack are its own.
+  private var isDrainedElsewhereLocked: Bool {
     let own = Unmanaged<Executor>.passUnretained(self).toOpaque()
-    return CallFrame.first { $0.executor?.toOpaque() == own } != nil
+    var ownDrains: UInt32 = 0
+    var frame = CallFrame.innermost
+    while let current = frame {
+      if current.pointee.executor?.toOpaque() == own { ownDrains += 1 }
+      frame = current.pointee.outer
+    }
+    return drainersLocked > ownDrains
   }
 }

@@ -230,8 +230,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
 
   var drainerCount: UInt32 { lock.withLock { drainers } }
 
-  /// Whether a thread is draining it.
-  var isDrainedLocked: Bool { drainers > 0 }
+  var drainersLocked: UInt32 { drainers }
 
   /// Whether a thread drains it or waits for work, or a loop is attached that may drain it at any
   /// time.
