@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { CODE = 7, MANY = 5000 };
@@ -361,6 +362,62 @@ static void leave_with_a_destruction_after_the_librarys_exit(void) {
   leave();
 }
 
+static void pause_for(long milliseconds) {
+  const struct timespec time = {0, milliseconds * 1000000};
+  CHECK_INT(nanosleep(&time, NULL), 0);
+}
+
+/* The calls that were under way have returned after the first pause. In the
+   second one a pool notices that its threads have gone. */
+static void expect_no_new_work(void) {
+  pause_for(5);
+  long count = gate_count(&worked);
+  pause_for(40);
+  if (gate_count(&worked) != count)
+    _exit(CODE + 1);
+}
+
+static void count_and_linger(void *context, inturn_token token) {
+  gate_pass(&worked);
+  pause_for(1);
+  just_finish(context, token);
+}
+
+static void leave_with_many_queues_busy(void) {
+  CHECK_INT(atexit(expect_no_new_work), 0);
+  for (int i = 0; i < MANY; i++)
+    CHECK_OK(inturn_queue_enqueue(pool_queue_create(INTURN_QUEUE_FIFO, NULL),
+                                  count_and_linger, NULL, NULL, NULL));
+  GATE_WAIT(&worked, 2);
+  leave();
+}
+
+static inturn_executor late_executor, idle_executor;
+
+/* What the host does by itself calls nothing either, and waits for nothing. */
+static void drain_late(void) {
+  inturn_taken taken = {NULL, {1}};
+  uint32_t calls = 1;
+  CHECK_OK(inturn_executor_drain(late_executor, 0, &calls));
+  CHECK_INT(calls, 0);
+  CHECK_OK(inturn_executor_take(late_executor, work_too_late, (inturn_token){0},
+                                &taken));
+  CHECK(taken.token.bits == 0);
+  CHECK_OK(inturn_executor_run(late_executor));
+  CHECK_OK(inturn_executor_run(idle_executor));
+}
+
+static void leave_with_drains_after_the_librarys_exit(void) {
+  inturn_queue_options options = INTURN_QUEUE_OPTIONS_INIT;
+  CHECK_INT(atexit(drain_late), 0);
+  CHECK_OK(inturn_executor_create(NULL, &idle_executor));
+  CHECK_OK(inturn_executor_create(NULL, &late_executor));
+  options.executor = late_executor;
+  CHECK_OK(inturn_queue_create(INTURN_QUEUE_FIFO, &options, &queue));
+  enqueue_many(work_too_late, NULL);
+  leave();
+}
+
 static void leave_the_child(void *context) {
   inturn_queue inherited = queue;
   CHECK_STATUS(inturn_queue_destroy(inherited), INTURN_E_FORKED);
@@ -406,6 +463,8 @@ static void leave_after_everything_was_destroyed(void) {
   X(leave_with_deadlines_falling_due)                                          \
   X(leave_with_exit_handlers_that_use_the_library)                             \
   X(leave_with_a_destruction_after_the_librarys_exit)                          \
+  X(leave_with_many_queues_busy)                                               \
+  X(leave_with_drains_after_the_librarys_exit)                                 \
   X(leave_a_child_and_then_the_parent)                                         \
   X(leave_after_everything_was_destroyed)
 

@@ -14,8 +14,9 @@ package struct DrainBudget {
   /// The operation that was given to the host.
   package private(set) var given: GivenOperation?
   /// The process state when the drain began. A different one means that a call has forked and this
-  /// is the child, or that the process exits; nothing of the engine may be touched then.
-  let process = ProcessState.current
+  /// is the child, or that the process exits; nothing of the engine may be touched then. That is so
+  /// from the start when the process exits already.
+  let process: UInt32
   /// The executor that drains, for comparisons only. Nil if it is not one of the engine's.
   private(set) var executor: UnsafeRawPointer?
   /// The number of the thread that drains; 0 if that is not known.
@@ -33,9 +34,11 @@ package struct DrainBudget {
 
   var isForkedChild: Bool { ProcessState.isForked(since: process) }
 
-  package init(remaining: Int, wanted: RawWork? = nil) {
+  /// `atExit`: makes calls also when the process exits already.
+  package init(remaining: Int, wanted: RawWork? = nil, atExit: Bool = false) {
     self.remaining = remaining
     self.wanted = unsafeBitCast(wanted, to: UInt.self)
+    process = ProcessState.current & (atExit ? ~0 : ~ProcessState.exitingBit)
   }
 
   @inline(__always)

@@ -140,7 +140,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     defer { budget.dropSpareGate() }
     lock.lock()
     runners += 1
-    while !isStopRequested {
+    while !isStopRequested && !ProcessState.isExiting {
       if ring.count == 0 {
         sleepLocked(-1)
         continue
@@ -150,7 +150,6 @@ package final class HostExecutor: Executor, @unchecked Sendable {
       runWaiting(&budget)
       if budget.isForkedChild { return .forked }
       lock.lock()
-      if ProcessState.isExiting { break }
     }
     runners -= 1
     if runners == 0 { isStopRequested = false }

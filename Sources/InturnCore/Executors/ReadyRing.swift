@@ -24,6 +24,7 @@ struct ReadyRing: ~Copyable {
 
     /// Drains the lane or calls the handler, as far as the budget goes.
     func run(_ budget: inout DrainBudget) {
+      if !budget.isStillOurs { return }
       switch content {
       case .lane(let lane): lane.drain(&budget)
       case .notices(let slot):

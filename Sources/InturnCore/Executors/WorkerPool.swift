@@ -158,6 +158,8 @@ package final class WorkerPool: Executor, @unchecked Sendable {
   // MARK: A worker's life
 
   private func startThread() {
+    // It would call nothing.
+    if ProcessState.isExiting { return }
     let context = Unmanaged.passRetained(self)
     let started = (label ?? "inturn-worker").withCString {
       inturn_system_start_thread(

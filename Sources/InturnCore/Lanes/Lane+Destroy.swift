@@ -190,7 +190,7 @@ extension UnsafeMutablePointer<Lane> {
       return
     }
     if pointee.machine.flags.contains(.hasDeliveries) {
-      var budget = DrainBudget(remaining: Int.max)
+      var budget = DrainBudget(remaining: Int.max, atExit: true)
       pointee.machine.active += 1
       if !deliverAllLocked(&budget) { return }
       pointee.machine.active -= 1

@@ -8,7 +8,6 @@ extension UnsafeMutablePointer<Lane> {
   @_optimize(speed)
   @inline(never)
   private func drainInFrame(_ budget: inout DrainBudget) {
-    if !budget.isStillOurs { return }
     pointee.lock.lockPatiently()
     pointee.machine.drainerArrives()
     // The executor may have been replaced meanwhile.

@@ -25,7 +25,7 @@ package final class LaneDrainer: @unchecked Sendable {
   }
 
   private let turn: OutsideExecutor.Turn
-  @exclusivity(unchecked) private var budget = DrainBudget(remaining: Int.max)
+  @exclusivity(unchecked) private var budget = DrainBudget(remaining: Int.max, atExit: true)
   @exclusivity(unchecked) private var burst: Burst?
   /// The plain operation whose work is being called, if it has a slot of its own.
   @exclusivity(unchecked) private var slot: OperationSlot.Pointer?
