@@ -233,11 +233,12 @@
  * In a forked child, and in its children, every inherited handle gives
  * INTURN_E_FORKED, nothing that was pending runs, and new objects work. The
  * parent is not affected. When the process exits, no new callback is started
- * once the library's exit handler has run, and nothing is waited for: a wait
- * gives INTURN_E_TIMED_OUT at once, whatever its limit. The handler is
- * registered at the library's first use: exit handlers registered later, and
- * destructors of statics made later, run before it. Once loaded, the library
- * stays loaded: dlclose leaves it in place.
+ * once the library's exit handler has run, and nothing is waited for: a wait,
+ * also one that has begun, gives INTURN_E_TIMED_OUT at once, whatever its
+ * limit, and inturn_executor_run returns. The handler is registered at the
+ * library's first use: exit handlers registered later, and destructors of
+ * statics made later, run before it. Once loaded, the library stays loaded:
+ * dlclose leaves it in place.
  *
  * 13. Compatibility
  * -----------------

@@ -21,6 +21,7 @@ package struct EngineStorage: ~Copyable {
   /// How many slots are gates rather than operations. Only a statistic: relaxed.
   let gates = Atomic<Int>(0)
   let names = NameRegistry()
+  let sleepers = Sleepers()
   let reportHandler = Locked<ReportHandler?>(nil)
   let watchdog = Watchdog(.ofEnvironment)
   /// Whether the watchdog looks. Relaxed: after the watchdog has cleared it, it takes the lock of
@@ -185,6 +186,7 @@ package enum Engine {
     // A child inherits its parent's handler and registers another one, which changes nothing.
     atexit {
       ProcessState.beginExit()
+      Engine.existing?.pointee.sleepers.wakeAll()
       inturn_system_answers_end()
     }
     Answers.begin()

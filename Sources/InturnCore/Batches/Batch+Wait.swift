@@ -18,7 +18,7 @@ extension Batch {
       let seen = wakeups.pointee.load(ordering: .acquiring)
       if isCompleteNow { return .ok }
       guard let rest = limit.remaining else { return .timedOut }
-      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+      wakeups.waitUntilExit(while: seen, timeoutNanoseconds: rest)
     }
   }
 

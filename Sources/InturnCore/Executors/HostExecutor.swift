@@ -200,7 +200,7 @@ package final class HostExecutor: Executor, @unchecked Sendable {
     let seen = wakeups.pointee.load(ordering: .relaxed)
     sleepers += 1
     lock.unlock()
-    wakeups.wait(while: seen, timeoutNanoseconds: nanoseconds)
+    wakeups.waitUntilExit(while: seen, timeoutNanoseconds: nanoseconds)
     lock.lock()
     sleepers -= 1
     // A thread that timed out may consume the wake-up of another one, which looks again all the

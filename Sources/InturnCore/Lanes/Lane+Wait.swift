@@ -46,7 +46,7 @@ extension UnsafeMutablePointer<Lane> {
     pointee.machine.flags.insert(.waitedFor)
     let seen = wakeups.pointee.load(ordering: .relaxed)
     pointee.lock.unlock()
-    wakeups.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
+    wakeups.waitUntilExit(while: seen, timeoutNanoseconds: timeoutNanoseconds)
     pointee.lock.lock()
   }
 

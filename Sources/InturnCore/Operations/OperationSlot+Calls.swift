@@ -38,7 +38,7 @@ extension UnsafeMutablePointer<OperationSlot> {
       guard let rest = limit.remaining else { return .timedOut }
       if change({ $0.isEnded ? nil : $0.adding(.waitedFor) }) == nil { return .ok }
       entry.sleeps(.operation(self))
-      wakeups.wait(while: seen, timeoutNanoseconds: rest)
+      wakeups.waitUntilExit(while: seen, timeoutNanoseconds: rest)
     }
   }
 

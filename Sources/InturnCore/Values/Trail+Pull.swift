@@ -64,6 +64,6 @@ final class WaitPort: @unchecked Sendable {
   func signal() { count.advance() }
 
   func sleep(while seen: UInt32, timeoutNanoseconds: Int64) {
-    count.wait(while: seen, timeoutNanoseconds: timeoutNanoseconds)
+    count.waitUntilExit(while: seen, timeoutNanoseconds: timeoutNanoseconds)
   }
 }

@@ -48,7 +48,7 @@ package class TrailBase: @unchecked Sendable {
     if !watchdog.begin() && !(0..<watchdog.retryInterval).contains(rest) {
       limit = watchdog.retryInterval
     }
-    wakeups.wait(while: seen, timeoutNanoseconds: limit)
+    wakeups.waitUntilExit(while: seen, timeoutNanoseconds: limit)
   }
 
   /// Takes the lock for a change, once nobody is changing the value in place.
