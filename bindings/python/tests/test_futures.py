@@ -45,6 +45,19 @@ def test_a_queue_is_an_executor(queue: AnyQueue) -> None:
         assert queue.submit(dict, a=1).result(LIMIT) == {"a": 1}
 
 
+def test_the_results_of_a_map_keep_the_options_by_which_they_add_more(queue: AnyQueue) -> None:
+    """Python 3.14's ``map`` with a ``buffersize`` keeps a weak reference to its executor."""
+    with queue:
+        options = queue.options(label="a call")
+        kept = weakref.ref(options)
+        results = options.map(abs, [-1, -2])
+        del options
+        assert next(results) == 1
+        assert kept() is not None
+        assert list(results) == [2]
+        assert kept() is None
+
+
 def test_an_exception_keeps_its_traceback(queue: AnyQueue) -> None:
     def divide() -> float:
         return 1 / 0

@@ -324,5 +324,16 @@ class Options(Enqueuing):
     def _queue(self) -> Queue:
         return self._of
 
+    if not TYPE_CHECKING:  # for a type checker it is the base's
+
+        def map(self, *call, **how):
+            """As that of the queue.  The base keeps nobody alive, so this is kept by the results:
+            with a ``buffersize`` they add further calls."""
+
+            def kept(_by, results):
+                yield from results
+
+            return kept(self, super().map(*call, **how))
+
     def __repr__(self) -> str:
         return f"<inturn.Options of {self._of!r}: {', '.join(self._given)}>"
