@@ -135,6 +135,18 @@ def test_a_value_whose_observers_the_loop_is_to_call_is_drained_by_who_blocks_it
     run(main)
 
 
+def test_what_the_loop_is_to_call_changes_a_value_for_which_it_is_blocked() -> None:
+    async def main() -> None:
+        with inturn.FIFOQueue() as queue, inturn.Value(0) as value:
+            busy = Busy(queue)
+            queue.post(value.set, 1)
+            queue.run(nothing).cancel()  # the queue is the loop's from now on
+            busy.finish_on_another_thread()
+            assert value.wait_for(bool, LIMIT / 3) == 1
+
+    run(main)
+
+
 def test_an_observer_that_waits_for_what_the_loop_was_given_is_waited_for() -> None:
     async def main() -> None:
         begun = threading.Event()

@@ -36,7 +36,7 @@ _RESUME = opmap.get("RESUME")
 
 # How long a single wait in the library may last: on the main thread, which handles no signals
 # meanwhile, and on a loop's thread, which has to notice a turn of the loop.
-_SLICE_NS = 50_000_000
+SLICE_NS = 50_000_000
 
 
 # Entries for operations and segments. `_start(token)` is called as the work, once for each attempt,
@@ -369,10 +369,10 @@ def wait(
         left = limit - (time.monotonic_ns() - begin)
         begun = look() if look is not None and left > 0 else None
         try:
-            wait_there(max(0, min(left, _SLICE_NS)))
+            wait_there(max(0, min(left, SLICE_NS)))
             return
         except TimedOutError:
-            if left <= _SLICE_NS:
+            if left <= SLICE_NS:
                 raise
         finally:
             if begun is not None:

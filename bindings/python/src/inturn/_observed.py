@@ -15,9 +15,9 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 
 from . import _prototypes as c
-from ._arguments import checked, function, handle_of, limit_of
+from ._arguments import MAX_NS, checked, function, handle_of, limit_of
 from ._awaits import leaving_loops
-from ._callbacks import has_not_begun, listeners, register, wait
+from ._callbacks import SLICE_NS, has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
@@ -55,6 +55,9 @@ class Change(NamedTuple):
 
 
 Observer = Callable[[Change], object]
+
+# The longest that one wait of a queue is, in seconds; what is longer is cut.
+_LONGEST = 3600.0
 
 
 class _Interrupts(threading.local):
@@ -222,14 +225,18 @@ class Observed(NotCopied, Generic[T]):
         told: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
         entry = _ObserverEntry(told.put, lambda: told.put(None), None, self._read)
         observation = self._observe(entry, c.inturn_observe_options(initial=True))
-        deadline = None if limit < 0 else time.monotonic() + limit / 1e9
+        deadline = time.monotonic() + (MAX_NS if limit < 0 else limit) / 1e9
+        leave = leaving_loops()
+        longest = _LONGEST if leave is None else SLICE_NS / 1e9
         try:
             while True:
-                left = None if deadline is None else max(0.0, deadline - time.monotonic())
+                if leave is not None:
+                    leave()
+                left = max(0.0, deadline - time.monotonic())
                 try:
-                    change = told.get(timeout=_cut(left))
+                    change = told.get(timeout=min(left, longest))
                 except queue.Empty:
-                    if left is not None and left <= _LONGEST:
+                    if left <= longest:
                         raise TimedOutError("inturn_value_wait: timed out") from None
                     continue
                 if change is None:
@@ -342,14 +349,6 @@ class Observation(NotCopied):
         if not sys.is_finalizing():
             self._end()
             close_unused()
-
-
-# The longest that one wait of a queue is, in seconds; what is longer is cut.
-_LONGEST = 3600.0
-
-
-def _cut(seconds: float | None) -> float:
-    return _LONGEST if seconds is None else min(seconds, _LONGEST)
 
 
 class _Following(Reader[T]):
