@@ -182,3 +182,20 @@ def test_an_end_has_what_the_coroutine_raised(kind: type[BaseException]) -> None
     assert [(end.outcome.name, end.exception, end.attempts) for end in ends] == [
         ("FAILED", raised, 1)
     ]
+
+
+def test_a_result_is_not_lost_to_who_cancels_before_the_end_is_told() -> None:
+    async def give() -> str:
+        return "the result"
+
+    async def main() -> None:
+        with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
+            task = queue.options(label="a turn").run(give)
+            executor.drain()  # the turn comes; nobody drains for the end
+            for _ in range(10):
+                await asyncio.sleep(0)
+            task.cancel()
+            assert await asyncio.wait_for(task, LIMIT) == "the result"
+            executor.drain()
+
+    run(main)

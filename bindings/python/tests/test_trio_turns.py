@@ -345,3 +345,34 @@ async def main():
 trio.run(main)
 """)
     assert (ended.stderr, ended.returncode) == ("", 0)
+
+
+def test_a_result_is_not_lost_to_who_is_cancelled_before_the_end_is_told() -> None:
+    async def main() -> None:
+        with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
+            waiting = queue.run(give, "the result")
+            executor.drain()  # the turn comes; nobody drains for the end
+            assert await waiting == "the result"
+            executor.drain()
+
+    run(main)
+
+
+def test_who_is_cancelled_takes_no_turn_that_has_come() -> None:
+    async def main() -> None:
+        called: list[bool] = []
+
+        async def call() -> None:
+            called.append(True)
+
+        with inturn.Executor() as executor, inturn.FIFOQueue(executor=executor) as queue:
+            waiting = queue.run(call)
+            executor.drain()
+            with trio.CancelScope() as scope:
+                scope.cancel()
+                await waiting
+            assert scope.cancelled_caught
+            executor.drain()
+        assert not called
+
+    run(main)

@@ -136,6 +136,7 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
             attempt, turn._attempt = turn._attempt, None
             assert attempt is not None
             turn._begin(attempt)
+            is_finished, result = False, None
             with suppress(AlreadyFinishedError):  # it was cut off
                 try:
                     if attempt.cancelled:  # before the coroutine could begin
@@ -155,6 +156,7 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                         raise
                 else:
                     attempt.finish(result)
+                    is_finished = True
             if turn._has_cancelled:  # and the coroutine may have ended without seeing it
                 try:
                     await asyncio.sleep(0)
@@ -164,6 +166,8 @@ async def in_turns(turn: AttemptsTurn, function: Any, arguments: Any, keywords: 
                 turn._takes_cancel_back()
             turn._leave(attempt)
             turn._home.drain()
+            if is_finished:  # whoever cancels from now on is too late, also before the end is told
+                return result
         return turn._result()
     except BaseException as error:
         turn._end(error)

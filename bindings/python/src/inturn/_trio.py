@@ -128,9 +128,10 @@ class Turn(NotCopied):
         self._task = trio.lowlevel.current_task()
         try:
             if self._news:
-                return self._news.popleft()
-            with awaiting(self._operation._handle):
-                await self._bell.wait(lambda: self._news)
+                await trio.lowlevel.checkpoint()
+            else:
+                with awaiting(self._operation._handle):
+                    await self._bell.wait(lambda: self._news)
         except BaseException:
             self._give_up()
             raise
@@ -142,12 +143,12 @@ class Turn(NotCopied):
         self._queue._holders[self] = None  # type: ignore[index]
         _turns.setdefault(self._task, []).append(self)
 
-    def give(self, error: BaseException | None, result: object = None) -> None:
-        """The turn is over: its body has raised or returned."""
+    def give(self, error: BaseException | None, result: object = None) -> bool:
+        """The turn is over: its body has raised or returned.  True if the result is the end's."""
         token, self._token = self._token, None
         self._queue._holders.pop(self, None)  # type: ignore[call-overload]
         if token is None:
-            return
+            return False
         turns = _turns.get(self._task, [self])  # a forked child has forgotten them
         if self in turns:
             turns.remove(self)
@@ -156,10 +157,12 @@ class Turn(NotCopied):
         with suppress(AlreadyFinishedError):  # it was cut off
             if error is None:
                 token.finish(result)
-            elif _is_cancelled(error):
+                return True
+            if _is_cancelled(error):
                 token.cancel()
             else:
                 token.fail(error)
+        return False
 
     def _heed(self) -> None:
         """Nothing to do: the token itself says that it should end."""
@@ -202,7 +205,7 @@ class Run(NotCopied, Coroutine[Any, Any, Any]):
         return self._run(call).__await__()
 
     async def _run(self, call: Callable[[], Any]) -> Any:
-        turn = self._turn
+        turn, is_finished, result = self._turn, False, None
         try:
             while not isinstance(news := await turn.come(), End):
                 turn.hold(news)
@@ -212,9 +215,11 @@ class Run(NotCopied, Coroutine[Any, Any, Any]):
                     except AlreadyFinishedError:  # it was cut off, and nothing would cancel it
                         turn.give(None)
                     else:
-                        await _attempt(turn, call)
+                        is_finished, result = await _attempt(turn, call)
                 turn._scope = None
                 del news
+                if is_finished:  # who is cancelled from now on, is too late for it
+                    return result
             error = error_of(news)
             if error is not None:
                 raise error
@@ -239,7 +244,8 @@ def _is_cancelled(error: BaseException) -> bool:
     return isinstance(error, trio.Cancelled)
 
 
-async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
+async def _attempt(turn: Turn, call: Callable[[], Any]) -> tuple[bool, Any]:
+    """Whether the result is the operation's, and the result."""
     try:
         result = await call()
     except BaseException as error:
@@ -248,8 +254,8 @@ async def _attempt(turn: Turn, call: Callable[[], Any]) -> None:
         turn = None  # type: ignore[assignment]
         if not isinstance(error, Exception):
             raise
-    else:
-        turn.give(None, result)
+        return False, None
+    return turn.give(None, result), result
 
 
 def run(face: Enqueuing, function: Callable[..., Any], arguments: Any, keywords: Any) -> Run:
