@@ -21,7 +21,7 @@ from ._ends import OnEnd, Work
 from ._errors import StaleError, UnsupportedError
 from ._futures import Attempts, Future, call_as_work
 from ._handles import NotCopied
-from ._library import NOTHING, quick
+from ._library import NOTHING, quick, refusal
 from ._operations import Operation
 from ._options import extras_of, structure_of, with_end, with_lists
 from ._turn_takers import loop_part
@@ -61,9 +61,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
     # The options in the library's form; None if it needs none.
     _structure: c.inturn_operation_options | None = None
 
-    @property
-    def _queue(self) -> Queue:
-        raise NotImplementedError
+    _queue: Queue
 
     def options(self, **options: Unpack[OperationOptions]) -> Options:
         """This queue with options.  They apply to each operation that is added through the result.
@@ -144,7 +142,7 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         entries[key] = queue, call
         status = quick.queue_enqueue_at(site, to, start_post, key, forget, NOTHING)
         if status:
-            raise queue._refusal(status)
+            raise refusal(repr(queue), status)
 
     def enqueue(self, work: Work) -> Operation:
         """Adds an operation, and returns at once.
@@ -316,13 +314,9 @@ class Options(Enqueuing):
     """A queue with options, made by `Queue.options`.  They apply to what is added through it."""
 
     def __init__(self, queue: Queue, given: OperationOptions) -> None:
-        self._of = queue
+        self._queue = queue
         self._given = given = with_lists(given)
         self._structure = structure_of(queue, given)
-
-    @property
-    def _queue(self) -> Queue:
-        return self._of
 
     if not TYPE_CHECKING:  # for a type checker it is the base's
 
@@ -336,4 +330,4 @@ class Options(Enqueuing):
             return kept(self, super().map(*call, **how))
 
     def __repr__(self) -> str:
-        return f"<inturn.Options of {self._of!r}: {', '.join(self._given)}>"
+        return f"<inturn.Options of {self._queue!r}: {', '.join(self._given)}>"

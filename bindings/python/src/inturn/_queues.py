@@ -137,7 +137,7 @@ class Queue(Enqueuing, TurnTaker, Called):
         self._prepared = prepared(handle.bits)
 
     @property
-    def _queue(self) -> Queue:
+    def _queue(self) -> Queue:  # type: ignore[override]  # not an attribute, which would be a circle
         return self
 
     def _add(
@@ -156,13 +156,10 @@ class Queue(Enqueuing, TurnTaker, Called):
             options = byref(structure)
             status = quick.queue_enqueue_with_at(site, queue, options, work, key, drop, out)
         if status:
-            raise self._refusal(status)
+            raise refusal(repr(self), status)
         handle = out[1].value or 0
         give_back(out)
         return handle
-
-    def _refusal(self, status: int) -> Error:
-        return refusal(repr(self), status)
 
     def _refused_function(self, given: object) -> TypeError:
         """The exception for something that cannot be work."""
