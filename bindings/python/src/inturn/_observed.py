@@ -6,7 +6,6 @@ import queue
 import sys
 import threading
 import time
-import weakref
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from ctypes import byref
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, TypeVar
 from . import _prototypes as c
 from ._arguments import MAX_NS, checked, function, handle_of, limit_of
 from ._awaits import leaving_loops
-from ._callbacks import SLICE_NS, has_not_begun, listeners, register, wait
+from ._callbacks import SLICE_NS, forget_event, has_not_begun, listeners, register, wait
 from ._errors import ClosedError, Error, StaleError, TimedOutError
 from ._handles import NotCopied, close_unused
 from ._interrupts import called, let_call
@@ -80,24 +79,18 @@ class _Interrupts(threading.local):
 interrupts = _Interrupts()
 
 
-class _ObserverEntry:
-    """An observer, and the function to call when its observation is over."""
+class _Listener:
+    """Tells an observer, and of the end; kept by who wants it told. It keeps the value."""
 
     def __init__(
-        self,
-        observer: Observer,
-        on_end: Callable[[], object] | None,
-        keeps: object,
-        read: Callable[[c.inturn_datum], Any],
-    ):
-        self.observer = observer
-        self.read = read
-        self.on_end = on_end
-        self.keeps = keeps
+        self, value: Observed[Any], observer: Observer, end: Callable[[], object] = lambda: None
+    ) -> None:
+        self._value, self._observer, self._end = value, observer, end
 
-    def change_of(self, told: c.inturn_change) -> Change:
-        before = self.read(told.before) if told.before.type else None
-        return Change(ChangeKind(told.kind), told.number, before, self.read(told.after))
+    def _change_of(self, told: c.inturn_change) -> Change:
+        read = self._value._read
+        before = read(told.before) if told.before.type else None
+        return Change(ChangeKind(told.kind), told.number, before, read(told.after))
 
 
 def _tell(key: int, change: Any) -> None:
@@ -106,8 +99,8 @@ def _tell(key: int, change: Any) -> None:
     try:
         entry = listeners.get(key)
         if entry is not None:  # its observation was not dropped
-            told = entry.change_of(change.contents)
-            entry.observer(told)
+            told = entry._change_of(change.contents)
+            entry._observer(told)
     except (KeyboardInterrupt, SystemExit) as error:
         if not interrupts.calls:
             raise
@@ -115,18 +108,11 @@ def _tell(key: int, change: Any) -> None:
         if told is None or has_not_begun(error):
             entry = listeners.get(key)
             if entry is not None:
-                entry.observer(entry.change_of(change.contents))
-
-
-def _end(key: int) -> None:
-    entry = listeners.pop(key, None)
-    if entry is not None and entry.on_end is not None:
-        entry.on_end()
+                entry._observer(entry._change_of(change.contents))
 
 
 called[_tell.__code__] = _tell
 _call_observer = trampoline(c.inturn_change_fn, _tell)
-_forget_observer = trampoline(c.inturn_destroy_fn, _end)
 _never = trampoline(c.inturn_predicate_fn, lambda _context, _datum: False)
 
 
@@ -191,12 +177,14 @@ class Observed(NotCopied, Generic[T]):
             options.executor = checked(self, "executor", executor, "an Executor", take)
         if queue is not None:
             options.queue = checked(self, "queue", queue, "a Queue", handle_of(c.inturn_queue))
-        keeps = None if executor is None and queue is None else self
-        return self._observe(_ObserverEntry(observer, None, keeps, self._read), options)
+        listener = _Listener(self, observer)
+        return self._observe(listener, options, listener)
 
-    def _observe(self, entry: _ObserverEntry, options: c.inturn_observe_options) -> Observation:
-        observation = Observation(entry)
-        key = register(entry, listeners)
+    def _observe(
+        self, listener: _Listener, options: c.inturn_observe_options, kept: _Listener | None = None
+    ) -> Observation:
+        observation = Observation(kept)
+        key = register(listener, listeners)
         with interrupts:
             let_call(
                 keeping.inturn_value_observe,
@@ -204,7 +192,7 @@ class Observed(NotCopied, Generic[T]):
                 byref(options),
                 _call_observer,
                 key,
-                _forget_observer,
+                forget_event,
                 byref(observation._handle),
             )
         return observation
@@ -223,8 +211,8 @@ class Observed(NotCopied, Generic[T]):
         with suppress(TimedOutError, ClosedError):
             lib.inturn_value_wait(self._handle, _never, None, 1, None)  # may be refused
         told: queue.SimpleQueue[Change | None] = queue.SimpleQueue()
-        entry = _ObserverEntry(told.put, lambda: told.put(None), None, self._read)
-        observation = self._observe(entry, c.inturn_observe_options(initial=True))
+        listener = _Listener(self, told.put, lambda: told.put(None))
+        observation = self._observe(listener, c.inturn_observe_options(initial=True))
         deadline = time.monotonic() + (MAX_NS if limit < 0 else limit) / 1e9
         leave = leaving_loops()
         longest = _LONGEST if leave is None else SLICE_NS / 1e9
@@ -317,8 +305,8 @@ class Observation(NotCopied):
 
     _handle = c.inturn_observation()  # null until there is one
 
-    def __init__(self, entry: _ObserverEntry) -> None:
-        self._entry = entry  # kept alive by this object
+    def __init__(self, kept: _Listener | None) -> None:
+        self._kept = kept  # alive for as long as this object
         self._handle = c.inturn_observation()
 
     def cancel(self, timeout: float | None = None) -> None:
@@ -351,8 +339,8 @@ class Observation(NotCopied):
             close_unused()
 
 
-class _Following(Reader[T]):
-    """What a value changes to; it is observed from the first step on."""
+class _Following(Reader[T], _Listener):
+    """What a value changes to; it is observed from the first step on, until this is dropped."""
 
     _observation: Observation | None = None
 
@@ -361,25 +349,12 @@ class _Following(Reader[T]):
         self._value, self._latest, self._made = value, latest, made
 
     def _begin(self) -> None:
-        if self._observation is not None or self._is_over:
-            return
-        reference = weakref.ref(self)  # the observation ends when this is dropped
+        if self._observation is None and not self._is_over:
+            options = c.inturn_observe_options(initial=True)
+            self._observation = self._value._observe(self, options)
 
-        def tell(change: Change) -> None:
-            reader = reference()
-            if reader is not None:
-                reader._tell(change)
-
-        def end() -> None:
-            reader = reference()
-            if reader is not None:
-                reader._end()
-
-        options = c.inturn_observe_options(initial=True)
-        entry = _ObserverEntry(tell, end, None, self._value._read)
-        self._observation = self._value._observe(entry, options)
-
-    def _tell(self, change: Change) -> None:
+    def _observer(self, change: Change) -> None:
+        """Keeps a change until it is read."""
         with self._lock:
             if self._latest and self._told:  # they are changes themselves
                 first: Any = self._told.pop()
