@@ -116,6 +116,7 @@ class TurnTaker(NotCopied):
         :raises RuntimeError: the loop is closed.
         :raises ClosedError: the queue accepts no more operations.
         :raises FullError: as many are pending as the capacity allows.
+        :raises UnsupportedError: it is an actor queue, whose coroutines run in the caller's loop.
         """
         result: Future[T]
         part = asyncio_part()
