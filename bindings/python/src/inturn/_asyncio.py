@@ -110,7 +110,7 @@ async def enter(queue: Queue) -> Queue:
     try:
         try:
             turn._operation = home.enqueue(queue, turn, sys._getframe(1))
-            turn._say_awaited()  # by who is in the block, too
+            quick.report_set_awaited(turn._bits)  # by who is in the block, too
             if not turn._token:
                 if task is not None and (tokens := tokens_in(home, task)):
                     wait = begin(turn._operation, tokens)

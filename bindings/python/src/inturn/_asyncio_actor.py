@@ -62,7 +62,7 @@ class Actor:
     """A coroutine's operation, and the segment that it is in or waits for."""
 
     _awaited = _task = None  # it has no place while it waits
-    _operation = 0  # also of one whose making was interrupted
+    _bits = 0  # the operation's handle; also of one whose making was interrupted
     _coroutine: Any = None  # once it has begun
 
     def __init__(self, face: Enqueuing, home: Home) -> None:
@@ -153,15 +153,6 @@ class Actor:
 
     # On the loop's thread --------------------------------------------------------------------
 
-    @property
-    def _bits(self) -> int:
-        """Names the operation for the library."""
-        return self._operation
-
-    def _say_awaited(self) -> None:
-        """A task waits for it: reports are to come sooner."""
-        quick.report_set_awaited(self._operation)
-
     def _adopt(self, task: asyncio.Task[Any]) -> None:
         if not self._is_over:
             self._runner = task
@@ -174,7 +165,7 @@ class Actor:
         if self._token:
             quick.token_cancel(self._token)
         else:
-            quick.operation_cancel(self._operation)
+            quick.operation_cancel(self._bits)
 
     def _close(self) -> None:
         self._lose()
@@ -249,7 +240,7 @@ class Actor:
         """
         error: BaseException | None = asyncio.CancelledError()
         end = c.inturn_end()
-        if waiting.operation_wait(self._operation, 0, byref(end)) == 0:
+        if waiting.operation_wait(self._bits, 0, byref(end)) == 0:
             told = Outcome(end.outcome), Cause(end.cause), None, None, self._label
             error = error_of(End(*told, has_started(end)))
             if error is not None and end.outcome == Outcome.CANCELLED:
@@ -270,9 +261,7 @@ class Actor:
         """The task."""
         try:
             structure = with_end(self._structure, self._ended) if self._has_options else None
-            self._operation = self._home.add(
-                self._queue, _Segment(self), sys._getframe(1), structure
-            )
+            self._bits = self._home.add(self._queue, _Segment(self), sys._getframe(1), structure)
             await yielded()
             cancelled = await self._segment()
             if cancelled is not None:
@@ -331,8 +320,8 @@ class Actor:
             cancelled = given = None
 
     def __del__(self) -> None:
-        if self._operation:
-            quick.operation_release(self._operation)
+        if self._bits:
+            quick.operation_release(self._bits)
 
 
 async def _wait(made: Awaitable[Any]) -> Any:

@@ -106,7 +106,7 @@ def awaited(turn: Turn | Actor, steps: Generator[Any, None, Any]) -> Generator[A
     home, task = turn._home, asyncio.current_task()
     is_inside = task in home.turns or task in inside_blocks or get_ident() in calling
     if task is None or not is_inside:
-        turn._say_awaited()
+        quick.report_set_awaited(turn._bits)  # reports are to come sooner
         return steps
 
     def inside(begun: Await) -> Generator[Any, None, Any]:

@@ -154,10 +154,6 @@ class Turn(NotCopied):
         """Names the operation for the library."""
         return self._token or self._operation
 
-    def _say_awaited(self) -> None:
-        """A task waits for it, or for what it is for: reports are to come sooner."""
-        quick.report_set_awaited(self._bits)
-
     def _refuse(self, error: DeadlockError) -> None:
         """Who waits for its task does so for ever."""
         waiter = self._waiter

@@ -26,7 +26,7 @@ from ._callbacks import (
 from ._ends import End, Outcome, Progress
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied
-from ._library import lib, must, quick, refusal, trampoline
+from ._library import lib, must, quick, trampoline
 from ._operations import Operation
 from ._prototypes import inturn_end
 from ._states import BatchStates
@@ -162,11 +162,10 @@ class Batch(NotCopied):
 
     def _end_at(self, place: int, handle: int) -> End | None:
         end = inturn_end()
-        status = quick.batch_get_end(handle, place, byref(end))
-        if status == BusyError.status:
+        try:
+            must(quick.batch_get_end, handle, place, byref(end))
+        except BusyError:
             return None
-        if status:
-            raise refusal("inturn_batch_get_end", status)
         return self._operations[place]._end(end)
 
     def _end(self, end: c.inturn_batch_end, handle: int) -> BatchEnd:

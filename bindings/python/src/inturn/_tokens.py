@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from ._ends import Work
     from ._operations import Operation
 
-_ALREADY_FINISHED = AlreadyFinishedError.status
-
 
 class Handler:
     """Calls a handler with a token while the token exists; the token keeps it alive."""
@@ -100,11 +98,10 @@ class Token(NotCopied):
     def cancelled(self) -> bool:
         """Whether the operation was asked to end or was cut off."""
         cancelled = c_bool()
-        status = quick.token_is_cancelled(self._bits, byref(cancelled))
-        if status == _ALREADY_FINISHED:
+        try:
+            must(quick.token_is_cancelled, self._bits, byref(cancelled))
+        except AlreadyFinishedError:
             return bool(self._unused)  # ended, but not by this token: it was cut off
-        if status:
-            raise refusal("inturn_token_is_cancelled", status)
         return cancelled.value
 
     def finish(self, result: object = None) -> None:
