@@ -421,6 +421,7 @@ def test_statistics_and_the_list_say_what_there_is() -> None:
         assert [info.state for info in infos] == [inturn.State.RUNNING] + 3 * [inturn.State.PENDING]
         assert [info.cancelled for info in infos] == [True, False, False, False]
         assert len(queue.operations(2)) == 2
+        assert queue.operations(2**32 - 1) == infos  # takes room for what there is
         assert queue.operations(0) == []
         with pytest.raises(ValueError, match="limit of"):
             queue.operations(-1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import suppress
-from ctypes import byref, c_size_t, c_void_p, cast
+from ctypes import byref, c_void_p, cast
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, TypeVar
 
@@ -14,7 +14,7 @@ from ._ends import State
 from ._errors import AlreadyFinishedError
 from ._futures import Future
 from ._library import lib
-from ._operations import Operation, room_for
+from ._operations import Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,13 +155,6 @@ class Info(NamedTuple):
 def infos_of(infos: list[c.inturn_operation_info]) -> list[Info]:
     """The library's structs as `Info`."""
     return [said(Info, info, state=State) for info in infos]
-
-
-def operations_of(queue: Any, limit: int) -> list[Info]:
-    """The queue's operations that have not ended."""
-    infos, count = room_for(limit), c_size_t()
-    lib.inturn_queue_list(queue, infos, limit, byref(count))
-    return infos_of(infos[: count.value])
 
 
 class LibraryStatistics(NamedTuple):

@@ -354,10 +354,14 @@ class Queue(Enqueuing, TurnTaker, Called):
 
         :raises ValueError: the limit is negative.
         """
-        from ._diagnosis import operations_of
+        from ._diagnosis import infos_of
 
         checked(self, "limit", limit, "a number of operations, 0 or more", whole(0, 2**32))
-        return operations_of(self._handle, limit)
+        there = self.statistics()
+        limit = min(limit, there.pending + there.running)
+        infos, count = room_for(limit), c_size_t()
+        lib.inturn_queue_list(self._handle, infos, limit, byref(count))
+        return infos_of(infos[: count.value])
 
     def events(self) -> Events:
         """The queue's events from now on, for ``async for``, until the queue is destroyed.
