@@ -54,10 +54,7 @@ from ._kinds import (
 from ._library import library_path as library_path, version as version
 from ._operations import Operation as Operation
 from ._queues import Queue as Queue
-from ._reports import (
-    set_report_handler as set_report_handler,
-    set_stall_limit as set_stall_limit,
-)
+from ._reports import set_report_handler as set_report_handler, set_stall_limit as set_stall_limit
 from ._tokens import Token as Token
 
 __version__ = "0.1.0"

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from . import _prototypes as c
 from ._arguments import checked, whole
 from ._awaits import Bell, awaiting
-from ._callbacks import (
-    drop_end,
-    forget_end,
-    register,
-    start,
-    tell_end,
-    tell_entry,
-    wait,
-)
+from ._callbacks import drop_end, forget_end, register, start, tell_end, tell_entry, wait
 from ._ends import End, Outcome, Progress
 from ._errors import AlreadyFinishedError, BusyError, CancelledError
 from ._handles import NotCopied

@@ -277,15 +277,7 @@ def tell_entry(key: int, end: Any) -> None:
 
 # Functions that C calls and that return nothing: if an interrupt keeps a call of one of these from
 # beginning, the call is made again.
-first_called = (
-    _start,
-    _start_where_it_may_stay,
-    _post,
-    listen,
-    _end_listener,
-    _drop,
-    tell_entry,
-)
+first_called = (_start, _start_where_it_may_stay, _post, listen, _end_listener, _drop, tell_entry)
 
 
 # The trampolines, created once and never freed. A token is passed as its bits: see `_library`.

@@ -10,13 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from . import _executors, _prototypes as c
 from ._arguments import checked, function
-from ._callbacks import (
-    entries,
-    forget,
-    new_key,
-    start,
-    start_post,
-)
+from ._callbacks import entries, forget, new_key, start, start_post
 from ._ends import OnEnd, Work
 from ._errors import StaleError, UnsupportedError
 from ._futures import Attempts, Future, call_as_work

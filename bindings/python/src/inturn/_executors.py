@@ -94,12 +94,7 @@ class Executor(Closing):
         :raises TimedOutError: the timeout, in seconds, has passed.
         """
         handle = self._handle
-        wait(
-            self,
-            lambda ns: lib.inturn_executor_wait(handle, ns, None),
-            timeout,
-            rest=self._poll,
-        )
+        wait(self, lambda ns: lib.inturn_executor_wait(handle, ns, None), timeout, rest=self._poll)
 
     def _poll(self, _: object, ns: int) -> bool:
         """Sleeps until work waits, without a helper thread, which would be woken instead."""

@@ -7,13 +7,7 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures._base import (
-    CANCELLED,
-    CANCELLED_AND_NOTIFIED,
-    FINISHED,
-    PENDING,
-    RUNNING,
-)
+from concurrent.futures._base import CANCELLED, CANCELLED_AND_NOTIFIED, FINISHED, PENDING, RUNNING
 from contextlib import ExitStack, suppress
 from ctypes import byref
 from types import CoroutineType
@@ -224,12 +218,7 @@ class Future(NotCopied, concurrent.futures.Future[T]):
             timeout = max(0.0, checked(self, "timeout", timeout, "a time in seconds", number))
             deadline = time.monotonic() + timeout
         try:
-            wait(
-                self,
-                self._wait_for_operation,
-                timeout,
-                self._queue._look(lambda: self._handle),
-            )
+            wait(self, self._wait_for_operation, timeout, self._queue._look(lambda: self._handle))
         except TimedOutError:
             raise concurrent.futures.TimeoutError from None
         return None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -23,13 +23,7 @@ from ._arguments import (
     text,
     whole,
 )
-from ._callbacks import (
-    call_with_end,
-    entries,
-    forget_end,
-    keep_interrupt,
-    register,
-)
+from ._callbacks import call_with_end, entries, forget_end, keep_interrupt, register
 from ._ends import Given
 from ._errors import TimedOutError, UnsupportedError
 from ._futures import Future
@@ -88,10 +82,7 @@ def _exclusive(names: Iterable[str]) -> dict[str, Any]:
     if isinstance(names, str):
         raise TypeError
     encoded = [text(name) for name in names]
-    return {
-        "exclusive": (c_char_p * len(encoded))(*encoded),
-        "exclusive_count": len(encoded),
-    }
+    return {"exclusive": (c_char_p * len(encoded))(*encoded), "exclusive_count": len(encoded)}
 
 
 def _structure_of_retry(retry: Retry) -> c.inturn_retry:
