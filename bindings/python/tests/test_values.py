@@ -342,6 +342,7 @@ def test_async_for_gives_the_object_and_each_change_until_the_value_is_destroyed
         return seen
 
     assert asyncio.run(asyncio.wait_for(follow(), LIMIT)) == [0, 1, 2, 3]
+    assert asyncio.run(asyncio.wait_for(follow(), LIMIT)) == []  # also before its first step
 
 
 def test_async_for_sees_changes_of_other_threads_without_a_gap() -> None:

@@ -163,7 +163,7 @@ class Observed(NotCopied, Generic[T]):
         ``initial``: it is first called with the current object.  ``prior``: it is also called
         before each change, before any observer gets the change itself.  ``latest``: changes that
         are due at the same time are combined into one.  With an executor or a queue, these call the
-        observer, later, and the observation keeps the value alive.
+        observer, later.  The observation keeps the value alive.
 
         :raises TypeError: the observer is not callable.
         :raises InvalidArgumentError: both ``prior`` and ``latest``, or both an executor and a
@@ -351,7 +351,10 @@ class _Following(Reader[T], _Listener):
     def _begin(self) -> None:
         if self._observation is None and not self._is_over:
             options = c.inturn_observe_options(initial=True)
-            self._observation = self._value._observe(self, options)
+            try:
+                self._observation = self._value._observe(self, options)
+            except StaleError:  # it was destroyed before the first step
+                self._end()
 
     def _observer(self, change: Change) -> None:
         """Keeps a change until it is read."""
