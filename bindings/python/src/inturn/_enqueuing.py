@@ -268,8 +268,9 @@ class Enqueuing(NotCopied, concurrent.futures.Executor):
         starts one that does.
 
         Under asyncio, the result is also accepted as a coroutine, by ``asyncio.create_task`` and
-        ``TaskGroup.create_task``, unless the loop has a task factory: then it is the task that the
-        factory makes.  ``asyncio.wait`` accepts only what these return.
+        ``TaskGroup.create_task``, and from anyio 4.14 on by its task groups, unless the loop has a
+        task factory: then it is the task that the factory makes.  ``asyncio.wait`` accepts only
+        what these return.
 
         :raises TypeError: the function is not callable, or is a coroutine already.
         :raises RuntimeError: no loop runs on this thread.
