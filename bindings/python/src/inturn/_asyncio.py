@@ -22,7 +22,7 @@ from ._asyncio_attempts import AttemptsTurn, in_turns
 from ._asyncio_home import home_here, home_of, homes_here, leave_loops, tokens_of_thread
 from ._asyncio_runs import Run, ThreadRun, in_turn, run_by_factory
 from ._asyncio_turns import Turn, closing, inside, tokens_in
-from ._awaits import begin, here
+from ._awaits import awaiting, begin, here
 from ._ends import State
 from ._errors import UnsupportedError
 from ._library import quick
@@ -106,20 +106,14 @@ async def enter(queue: Queue) -> Queue:
     turn = Turn(queue, home)
     turn._is_block = True
     turn._task = task = current_task(loop)
-    wait = None
     try:
-        try:
-            turn._operation = home.enqueue(queue, turn, sys._getframe(1))
-            quick.report_set_awaited(turn._bits)  # by who is in the block, too
-            if not turn._token:
-                if task is not None and (tokens := tokens_in(home, task)):
-                    wait = begin(turn._operation, tokens)
+        turn._operation = home.enqueue(queue, turn, sys._getframe(1))
+        quick.report_set_awaited(turn._bits)  # by who is in the block, too
+        if not turn._token:
+            with awaiting(turn._operation):
                 waiter = turn._wait()
                 turn._keep(waiter)
                 await waiter
-        finally:
-            if wait is not None:
-                wait.end()
         inside.setdefault(task, []).append(turn)
         if turn._is_over:  # since a moment ago: its loop has closed
             turn._lose()
