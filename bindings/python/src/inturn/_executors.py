@@ -47,11 +47,11 @@ class Executor(Closing):
     """
 
     label: str | None = None
+    _owned = False  # and to be destroyed
 
     def __init__(self, label: str | None = None, *, threads: int = 1) -> None:
         """``label`` is its name in reports; ``threads`` is how many may drain it at a time."""
         self._handle = c.inturn_executor()
-        self._owned = False
         what = f"a number of threads, from 1 to {_MAX_THREADS}"
         options = c.inturn_executor_options(
             label=label_of(self, label),
@@ -65,7 +65,7 @@ class Executor(Closing):
     def main(cls) -> Self:
         """The executor of the process's main thread, which `run_main` runs."""
         executor = cls.__new__(cls)
-        executor.label, executor._handle, executor._owned = "main", c.inturn_executor(), False
+        executor.label, executor._handle = "main", c.inturn_executor()
         lib.inturn_executor_main(byref(executor._handle))
         return executor
 

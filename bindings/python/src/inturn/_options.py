@@ -150,14 +150,10 @@ _OPTIONS = {
 }
 
 
-# The options that are lists.
-_LISTS = ("after", "exclusive")
-
-
 def with_lists(options: OperationOptions) -> OperationOptions:
     """The options with their iterables read into lists, as an iterable can be read only once."""
     read: dict[str, Any] = {**options}
-    for name in _LISTS:
+    for name in ("after", "exclusive"):
         if isinstance(read.get(name), Iterable) and not isinstance(read[name], str):
             read[name] = tuple(read[name])
     return cast("OperationOptions", read)
