@@ -46,7 +46,7 @@ package final class QuietWaits: @unchecked Sendable {
       return count
     }
     guard let last else { return }
-    _ = Engine.whenQuiet(lane) { [self] in
+    let isQuiet: @Sendable () -> Void = { [self] in
       let mayBeMore = lock.withLock {
         isListening = false
         return count > last
@@ -54,6 +54,8 @@ package final class QuietWaits: @unchecked Sendable {
       if isRestOver() { end(upTo: last) }
       if mayBeMore { listen(to: lane, isRestOver) }
     }
+    // A lane that is gone is quiet, and calls nobody any more.
+    if Engine.whenQuiet(lane, isQuiet) != .ok { isQuiet() }
   }
 
   /// Ends the waits that have begun, if the queue is quiet. `isLast` is called, under the lock,
