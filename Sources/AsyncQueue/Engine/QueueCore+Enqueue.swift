@@ -203,7 +203,7 @@ extension QueueCore {
     do throws(QueueError) {
       let entry = try Frame.enter(at: Site(fileID, line)) { [.quiet(self.queue)] }
       defer { WaitGraph.leave(entry) }
-      await waitUntilQuiet(timeout: nil)
+      await waitUntilQuietInAnyCase()
     } catch {
       stop(error, fileID, line)
     }
@@ -285,7 +285,7 @@ extension Place {
       letGo()
     }
     if let nothing = () as? Value { return nothing }
-    await core.waitUntilQuiet(timeout: nil)
+    await core.waitUntilQuietInAnyCase()
     withUnsafeCurrentTask { $0?.cancel() }
     return await body()
   }

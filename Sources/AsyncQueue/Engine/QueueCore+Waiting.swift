@@ -17,6 +17,12 @@ extension QueueCore {
     }
   }
 
+  /// The same without an end, in a cancelled task as well.
+  func waitUntilQuietInAnyCase() async {
+    // A task of its own is not cancelled with the one that waits for it.
+    await Task { await waitUntilQuiet(timeout: nil) }.value
+  }
+
   func tellQuiet() {
     quietWaits.end(if: { isQuiet }) {
       interests.bitwiseAnd(~Interest.quiet, ordering: .sequentiallyConsistent)
