@@ -44,4 +44,28 @@ import Testing
     #expect(log.entries == ["accepted", "late", "late", "late"])
     #expect(ofActor.entries == ["accepted", "late", "late"])
   }
+
+  @Test func `what comes after a queue was quiet is not returned by a drain that was in time`()
+    async throws
+  {
+    let (queue, executor) = (FIFOQueue(), PatientExecutor())
+    queue.suspend()
+    queue.enqueue {}
+    let drain = Task(executorPreference: executor) { try await queue.drain(timeout: .seconds(60)) }
+    executor.run(0)
+    queue.resume()
+    await eventually("the drain goes on") { executor.count == 2 }
+    queue.suspend()
+    queue.enqueue {}
+    executor.run(1)
+    #expect(try await drain.value == [])
+    queue.resume()
+  }
+
+  @Test func `a drain for no time only asks, inside an operation too`() async throws {
+    let queue = FIFOQueue(clock: ManualClock())
+    #expect(try await queue.drain(timeout: .zero) == [])
+    let rest = try await queue.run { () async throws in try await queue.drain(timeout: .zero) }
+    #expect(rest == [OperationInfo(state: .running)])
+  }
 }

@@ -4,10 +4,11 @@ import Inturn
 extension QueueCore {
   // MARK: Quiet
 
-  func waitUntilQuiet(timeout: Duration?) async {
-    if isQuiet { return }
+  /// Returns whether the queue is quiet, rather than timed out or the task cancelled.
+  func waitUntilQuiet(timeout: Duration?) async -> Bool {
+    if isQuiet { return true }
     // Operations that have begun on an actor are over for the lane.
-    _ = await quietWaits.wait(
+    return await quietWaits.wait(
       for: queue, within: timeout, of: clock,
       isRestOver: { [self] in kind != .actor || begunCount == 0 }
     ) {
@@ -20,7 +21,7 @@ extension QueueCore {
   /// The same without an end, in a cancelled task as well.
   func waitUntilQuietInAnyCase() async {
     // A task of its own is not cancelled with the one that waits for it.
-    await Task { await waitUntilQuiet(timeout: nil) }.value
+    _ = await Task { await waitUntilQuiet(timeout: nil) }.value
   }
 
   func tellQuiet() {

@@ -25,14 +25,9 @@ extension OrderedQueue {
   /// cancelled: its task is not the queue's.
   public func cancelAll() { core.cancelAll() }
 
-  package func drain(
-    timeout: Duration?, at site: Site
-  ) async throws(QueueError) -> [OperationInfo] {
-    require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
-    let entry = try Frame.enter(at: site) { [core] in [.quiet(core.queue)] }
-    defer { WaitGraph.leave(entry) }
+  package var isQuiet: Bool { core.isQuiet }
+  package func waitUntilQuiet(timeout: Duration?) async -> Bool {
     await core.waitUntilQuiet(timeout: timeout)
-    return core.list(atMost: 100)
   }
 
   public var statistics: QueueStatistics { core.statistics }

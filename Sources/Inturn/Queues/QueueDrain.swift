@@ -1,18 +1,16 @@
 import InturnCore
 
-extension QueueEngine {
+extension LaneQueue {
   func drain(timeout: Duration?, at site: Site) async throws(QueueError) -> [OperationInfo] {
     require(timeout ?? .zero >= .zero, "A timeout must not be negative.")
-    if timeout == .zero {
-      return Engine.drain(handle, timeoutNanoseconds: 0) == .ok ? [] : notDrained
+    if isQuiet { return [] }
+    if timeout != .zero {
+      let entry = try Frame.enter(at: site) { [lane] in [.quiet(lane)] }
+      defer { WaitGraph.leave(entry) }
+      if await waitUntilQuiet(timeout: timeout) { return [] }
     }
-    let entry = try Frame.enter(at: site) { [handle] in [.quiet(handle)] }
-    defer { WaitGraph.leave(entry) }
-    let isQuiet = await quietWaits.wait(for: handle, within: timeout, of: clock)
-    return isQuiet ? [] : notDrained
+    return list(atMost: 100)
   }
-
-  private var notDrained: [OperationInfo] { OperationInfo.list(of: handle, atMost: 100) }
 }
 
 /// One wait for a queue. Only the first call that ends it counts.

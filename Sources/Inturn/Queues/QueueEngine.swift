@@ -72,7 +72,10 @@ package protocol LaneQueue: WorkQueue {
   func emit(_ event: QueueEvent)
   /// Something may have ended outside of the engine's drain.
   func progressed()
-  func drain(timeout: Duration?, at site: Site) async throws(QueueError) -> [OperationInfo]
+  /// Whether nothing is pending, running or being told of its end.
+  var isQuiet: Bool { get }
+  /// Waits for that. Returns whether it is so, rather than timed out or the task cancelled.
+  func waitUntilQuiet(timeout: Duration?) async -> Bool
 }
 
 extension LaneQueue {
@@ -214,10 +217,10 @@ extension EngineQueue {
 
   public func cancelAll() { _ = Engine.cancelAll(engine.handle) }
 
-  package func drain(
-    timeout: Duration?, at site: Site
-  ) async throws(QueueError) -> [OperationInfo] {
-    try await engine.drain(timeout: timeout, at: site)
+  package var isQuiet: Bool { Engine.drain(engine.handle, timeoutNanoseconds: 0) == .ok }
+
+  package func waitUntilQuiet(timeout: Duration?) async -> Bool {
+    await engine.quietWaits.wait(for: engine.handle, within: timeout, of: engine.clock)
   }
 
   public func events(
