@@ -68,4 +68,21 @@ import Testing
     let rest = try await queue.run { () async throws in try await queue.drain(timeout: .zero) }
     #expect(rest == [OperationInfo(state: .running)])
   }
+
+  @Test func `a list of a few has those that its queue knows`() async throws {
+    let (notes, gate, begun) = (Notes(), Gate(), Counter())
+    let onActor = ActorQueue(of: notes)
+    let running = (0..<3).map { number in
+      onActor.enqueueTask(.with { $0.label = "number \(number)" }) { _ in
+        begun.add()
+        await gate.wait(for: "the test")
+      }
+    }
+    await eventually("all have begun") { begun.value == 3 }
+    #expect(onActor.list(atMost: 2).map(\.label) == onActor.list().prefix(2).map(\.label))
+    #expect(onActor.list(atMost: 1).first?.label != nil)
+    gate.open()
+    for operation in running { _ = await operation.waitForEnd() }
+    withExtendedLifetime(notes) {}
+  }
 }

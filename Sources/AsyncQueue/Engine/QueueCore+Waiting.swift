@@ -108,6 +108,8 @@ extension QueueCore {
 
   func list(atMost count: Int) -> [OperationInfo] {
     var result = OperationInfo.list(of: queue, atMost: count)
+    // If there is room for running ones only, more of them may be known than there is room for.
+    if result.count == count && result.last?.state == .running { return result }
     let visits = statistics.running - result.count { $0.state == .running }
     if visits > 0 {
       result.insert(
