@@ -34,7 +34,7 @@ final class GraceTimer: Sendable {
 
   private let operation: Handle
 
-  /// Nil when memory runs out.
+  /// Nil when memory runs out, or after a fork.
   init?(_ grace: Grace, ring: @escaping @Sendable () -> Void) {
     let alarm = Unmanaged.passRetained(Alarm(ring)).toOpaque()
     var options = InturnCore.OperationOptions()
@@ -48,7 +48,10 @@ final class GraceTimer: Sendable {
     let (status, operation) = Engine.enqueue(
       grace.queue, options: options, work: { _, _ in }, context: nil, destroy: nil,
       wantsHandle: true)
-    if status != .ok { return nil }
+    if status != .ok {
+      Unmanaged<Alarm>.fromOpaque(alarm).release()
+      return nil
+    }
     self.operation = operation
   }
 

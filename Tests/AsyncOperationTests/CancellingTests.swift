@@ -276,6 +276,17 @@ import Testing
     times.end()
   }
 
+  @Test func `a grace time that cannot be measured leaves nothing behind`() {
+    let grace = Grace(duration: .seconds(10), queue: Handle(bits: 0))
+    weak var captured: Counter?
+    do {
+      let counter = Counter()
+      captured = counter
+      #expect(GraceTimer(grace) { counter.up() } == nil)
+    }
+    #expect(captured == nil)
+  }
+
   @Test func `a grace time by the system's clock passes`() async throws {
     let operation = Subclass()
     operation.cancelGrace = .milliseconds(1)
