@@ -55,6 +55,22 @@ import Testing
     }
   }
 
+  @Test func `who reads an event where it is told may use the queue`() async {
+    let (queue, seen) = (FIFOQueue(), Gate())
+    let cancellable = CancellableQueue(underlyingQueue: queue)
+    let events = queue.events()
+    let reader = Task(executorPreference: InPlaceExecutor()) {
+      for await event in events {
+        if case .enqueued = event { cancellable.cancelTasks() }
+        if case .ended(_, .cancelled) = event { seen.open() }
+      }
+    }
+    let task = Task(on: cancellable) { () async throws in }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await seen.wait(for: "the end to be told")
+    reader.cancel()
+  }
+
   @Test func `events end when the queue is released`() async {
     func use() -> AsyncStream<QueueEvent> {
       let queue = FIFOQueue()

@@ -222,14 +222,19 @@ final class QueueCore: @unchecked Sendable {
 
   func emit(_ event: @autoclosure () -> QueueEvent) {
     guard tellsEvents else { return }
-    let event = event()
+    stage(event())
+    broadcast.deliver()
+  }
+
+  /// Decides what the readers of events get next, which `broadcast` then delivers.
+  func stage(_ event: QueueEvent) {
     lock.lock()
     if event.operation != nil {
       operationEvents += 1
       isIdleTold = false
     }
     lock.unlock()
-    broadcast.send(event)
+    broadcast.stage(event)
   }
 
   /// The same for events of the queue itself. Only the first suspend and the last resume are sent.

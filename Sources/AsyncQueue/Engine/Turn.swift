@@ -99,24 +99,22 @@ final class Turn: Place, @unchecked Sendable {
   /// that its enqueue returns, it may have begun, or have ended with an operation that it has
   /// joined.
   private func tellAccepted(hasJoined: Bool = false) {
-    if !core.tellsEvents { return }
-    lock.lock()
-    defer { lock.unlock() }
-    if isAcceptanceTold { return }
-    isAcceptanceTold = true
-    let info = OperationInfo(state: .pending, label: label)
-    core.emit(hasJoined ? .joined(info) : .enqueued(info))
+    tell {
+      if isAcceptanceTold { return nil }
+      isAcceptanceTold = true
+      let info = OperationInfo(state: .pending, label: label)
+      return hasJoined ? .joined(info) : .enqueued(info)
+    }
   }
 
   /// Tells once that this many attempts have begun, before anything else is told of the last one: a
   /// deadline may end it before its task gets to tell.
   private func tellStarted(attempts: UInt32) {
-    if !core.tellsEvents { return }
-    lock.lock()
-    defer { lock.unlock() }
-    if startsTold >= attempts { return }
-    startsTold = attempts
-    core.emit(.started(OperationInfo(state: .running, label: label)))
+    tell {
+      if startsTold >= attempts { return nil }
+      startsTold = attempts
+      return .started(OperationInfo(state: .running, label: label))
+    }
   }
 
   /// It was refused, and its task has to find out.
@@ -194,12 +192,22 @@ final class Turn: Place, @unchecked Sendable {
 
   /// Tells once that it has ended.
   private func tellEnd(_ end: OperationEnd) {
+    tell {
+      if isEndTold { return nil }
+      isEndTold = true
+      return .ended(OperationInfo(state: .ended, label: label), end)
+    }
+  }
+
+  /// Tells an event, unless it has been told: `event` decides that under the lock, which is released
+  /// before a reader gets it.
+  private func tell(_ event: () -> QueueEvent?) {
     if !core.tellsEvents { return }
     lock.lock()
-    let isTold = isEndTold
-    isEndTold = true
+    let event = event()
+    if let event { core.stage(event) }
     lock.unlock()
-    if !isTold { core.emit(.ended(OperationInfo(state: .ended, label: label), end)) }
+    if event != nil { core.broadcast.deliver() }
   }
 
   /// Whether there will be another attempt.

@@ -1,6 +1,6 @@
 import InturnCore
 
-/// Sends elements to all readers.
+/// Sends elements to all readers, in the order in which they are staged.
 package final class Broadcast<Element: Sendable>: @unchecked Sendable {
   // Safe to share: `lock` protects the rest.
 
@@ -11,6 +11,9 @@ package final class Broadcast<Element: Sendable>: @unchecked Sendable {
   @exclusivity(unchecked) private var readers: [Int: Reader] = [:]
   @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var isFinished = false
+  /// What is to be sent, and to whom; nil for the end.
+  @exclusivity(unchecked) private var staged: [(element: Element?, readers: [Reader])] = []
+  @exclusivity(unchecked) private var isDelivering = false
 
   package init() {}
 
@@ -43,17 +46,46 @@ package final class Broadcast<Element: Sendable>: @unchecked Sendable {
     }
   }
 
-  /// Concurrent calls have no defined order.
   package func send(_ element: Element) {
-    for reader in lock.withLock({ Array(readers.values) }) { reader.yield(element) }
+    stage(element)
+    deliver()
+  }
+
+  /// Decides what the present readers get next. May be called under a lock of the caller's, who calls
+  /// `deliver` after releasing it.
+  package func stage(_ element: Element) {
+    lock.withLock { if !readers.isEmpty { staged.append((element, Array(readers.values))) } }
+  }
+
+  /// Sends what is staged. One thread at a time does so, and also sends what others stage meanwhile:
+  /// a reader's executor may run the reader on the spot, which may use the queue.
+  package func deliver() {
+    let isDeliverer = lock.withLock {
+      defer { isDelivering = true }
+      return !isDelivering
+    }
+    if !isDeliverer { return }
+    while true {
+      let next = lock.withLock {
+        defer { staged = [] }
+        isDelivering = !staged.isEmpty
+        return staged
+      }
+      if next.isEmpty { return }
+      for (element, readers) in next {
+        for reader in readers {
+          if let element { reader.yield(element) } else { reader.finish() }
+        }
+      }
+    }
   }
 
   package func finish() {
-    let all = lock.withLock {
+    lock.withLock {
       isFinished = true
-      defer { readers = [:] }
-      return readers
+      staged.append((nil, Array(readers.values)))
+      readers = [:]
     }
-    for reader in all.values { reader.finish() }
+    deliver()
   }
 }
