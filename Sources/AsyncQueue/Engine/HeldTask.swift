@@ -34,13 +34,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
 
   // MARK: In the queue
 
-  /// Enqueues the task, which has just been created.
-  @inlinable
-  func enqueue<Success>(_ task: Task<Success, Never>) {
-    enqueue(TaskAddress(of: task))
-    withExtendedLifetime(task) {}
-  }
-
+  /// Enqueues the task, which has just been created. The caller keeps it alive.
   @usableFromInline
   func enqueue(_ task: TaskAddress) {
     adopt(task)
@@ -92,7 +86,7 @@ final class HeldTask: PlainPlace, SerialExecutor, @unchecked Sendable {
   override func begin() {
     core.begin(self)
     // From now on, a cancel-all finds the task itself.
-    if isMarked || Engine.isCancelled(token).1 { withUnsafeCurrentTask { $0?.cancel() } }
+    if isMarked || Engine.isCancelled(token).1 { askCurrentTaskToEnd() }
   }
 
   @usableFromInline

@@ -202,7 +202,8 @@ class Place: Runner, @unchecked Sendable {
   @discardableResult
   func finish() -> Bool { fatalError("a subclass says how") }
 
-  /// Cancels the current task, if the operation was cancelled while pending and cannot be refused.
+  /// Cancels the current task: the operation was cancelled, or refused, before its start, and runs all
+  /// the same.
   final func askCurrentTaskToEnd() { withUnsafeCurrentTask { $0?.cancel() } }
 
   /// The body's task has ended, and another one follows for the next attempt: returns what creates

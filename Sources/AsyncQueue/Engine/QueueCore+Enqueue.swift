@@ -286,7 +286,7 @@ extension Place {
     }
     if let nothing = () as? Value { return nothing }
     await core.waitUntilQuietInAnyCase()
-    withUnsafeCurrentTask { $0?.cancel() }
+    askCurrentTaskToEnd()
     return await body()
   }
 }

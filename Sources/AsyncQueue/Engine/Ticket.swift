@@ -28,7 +28,7 @@ final class Ticket: PlainPlace, @unchecked Sendable {
   }
 
   @usableFromInline override func begin() {
-    if isMarked { withUnsafeCurrentTask { $0?.cancel() } }
+    if isMarked { askCurrentTaskToEnd() }
     core.progressed()
   }
 

@@ -10,7 +10,7 @@ extension Task where Failure == Never {
     let priority = priority ?? queue.priority
     if let holder = queue.core.holder(name, priority, in: registry, from: fileID, line) {
       self.init(priority: priority, in: holder, operation)
-      holder.enqueue(self)
+      holder.enqueue(TaskAddress(of: self))
       return
     }
     let turn = queue.core.turn(
