@@ -7,13 +7,7 @@ extension FinishToken {
   func runTask<Value: Sendable>(
     priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Value
   ) {
-    let task = Task.detached(priority: priority ?? taskPriority) { [self] in
-      do {
-        finish(with: try await body())
-      } catch {
-        if error is CancellationError && isCancelled { cancel() } else { fail(error) }
-      }
-    }
+    let task = Task.detached(priority: priority ?? taskPriority) { await self.finish(by: body) }
     onCancel { _ in task.cancel() }
   }
 

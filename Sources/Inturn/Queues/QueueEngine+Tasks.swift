@@ -3,32 +3,17 @@ import InturnCore
 /// Operations that are tasks.
 extension QueueEngine {
   /// Enqueues an asynchronous function, which runs in a task of its own. `isOnMain`: the queue
-  /// calls its work on the main thread.
+  /// calls its work on the main thread. Operations with the tokens `callers` wait for it.
   package func enqueueTask<Value: Sendable>(
     _ options: OperationOptions, isOnMain: Bool = false, _ fileID: StaticString, _ line: UInt,
-    _ function: @escaping @Sendable () async throws -> Value
-  ) -> QueuedResult<Value> {
-    enqueueTask(options, isOnMain, fileID, line, waitedForBy: [], function)
-  }
-
-  private func enqueueTask<Value: Sendable>(
-    _ options: OperationOptions, _ isOnMain: Bool, _ fileID: StaticString, _ line: UInt,
-    waitedForBy callers: [Handle], _ function: @escaping @Sendable () async throws -> Value
+    waitedForBy callers: [Handle] = [], _ function: @escaping @Sendable () async throws -> Value
   ) -> QueuedResult<Value> {
     let priority = Task.currentPriority
     let operation = QueuedResult<Value>(options, isOnMain: isOnMain) { token in
       token.isHeldByTask()
       let task = Task.detached(priority: priority) {
         await Frame.bind(Frame.Operation(token: token.token), waitedForBy: callers) {
-          do {
-            token.finish(with: try await function())
-          } catch {
-            if error is CancellationError && token.isCancelled {
-              token.cancel()
-            } else {
-              token.fail(error)
-            }
-          }
+          await token.finish(by: function)
         }
       }
       token.onCancel { _ in task.cancel() }
@@ -46,7 +31,7 @@ extension QueueEngine {
     // Once it is enqueued, it may run before the cancellation reaches it.
     try Task.checkCancellation()
     let operation = enqueueTask(
-      options, isOnMain, fileID, line, waitedForBy: Frame.tokensOfCurrent, function)
+      options, isOnMain: isOnMain, fileID, line, waitedForBy: Frame.tokensOfCurrent, function)
     return try await withTaskCancellationHandler {
       do {
         return try await operation.value

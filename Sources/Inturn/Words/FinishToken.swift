@@ -101,6 +101,15 @@ public final class FinishToken: @unchecked Sendable {
     take()?.finish(token, with: ValueBox(value)) ?? false
   }
 
+  /// Ends the operation with what a body returns or throws: as cancelled if that gives in.
+  package func finish<Value: Sendable>(by body: () async throws -> Value) async {
+    do {
+      finish(with: try await body())
+    } catch {
+      if error is CancellationError && isCancelled { cancel() } else { fail(error) }
+    }
+  }
+
   /// The operation that it ends; nil once it has been used.
   package var operation: (any FinishTarget)? { lock.withLock { target } }
 
