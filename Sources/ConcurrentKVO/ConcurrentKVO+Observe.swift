@@ -67,7 +67,7 @@ extension ConcurrentKVO {
   }
 
   /// Waits until every change made so far has been told to every observer, and then returns true.
-  /// Readers of sequences are not waited for.
+  /// Readers of sequences and observers of several values are not waited for.
   ///
   /// Returns false on a time-out, and when it would wait for itself: inside an observer of this
   /// value, or round a ring of waits, which is reported.

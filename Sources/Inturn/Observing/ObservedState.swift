@@ -95,7 +95,7 @@ public final class ObservedState<T: Sendable>: Sendable {
   }
 
   /// Waits until every change made so far has been told to every observer, and then returns true.
-  /// Readers of sequences are not waited for.
+  /// Readers of sequences and observers of several states are not waited for.
   ///
   /// Returns false on a time-out, and when it would wait for itself: inside an observer, or round a
   /// ring of waits, which is reported. Blocks the thread.
