@@ -48,12 +48,8 @@ extension QueueCore {
       site: Site(fileID, line))
     let status = turn.enqueue(nil)
     if status != .ok {
-      if isObstinate {
-        turn.isRefused(QueueError(status))
-      } else {
-        turn.giveUp(QueueError(status))
-        registry?.remove(turn)
-      }
+      let error = QueueError(status)
+      if isObstinate { turn.isRefused(error) } else { turn.giveUp(error) }
     }
     return turn
   }
@@ -146,21 +142,22 @@ extension QueueCore {
   ) async throws(Failure) -> Value {
     callers.wrappingAdd(1, ordering: .relaxed)
     defer { callers.wrappingSubtract(1, ordering: .relaxed) }
+    let site = Site(fileID, line)
+    let canThrow = Self.canThrow(Failure.self)
     let turn: Turn
     do {
       // As for a visit.
-      if Self.canThrow(Failure.self) { try Task.checkCancellation() }
-      var entry = try Frame.enter(at: Site(fileID, line)) { self.needsForTurn }
+      if canThrow { try Task.checkCancellation() }
+      var entry = try Frame.enter(at: site) { self.needsForTurn }
       defer { WaitGraph.leave(entry) }
-      turn = try await turnForCaller(
-        isObstinate: !Self.canThrow(Failure.self), options: options, site: Site(fileID, line))
+      turn = try await turnForCaller(isObstinate: !canThrow, options: options, site: site)
       var deadlock: QueueError?
       if !turn.decide() {
         // What comes before it, or its own options, may need what the caller holds. The first wait
         // is known until this one is: whoever closes a ring in between must see one of them.
         do throws(QueueError) {
           let first = entry
-          entry = try Frame.enter(at: Site(fileID, line)) { turn.needsForEnd }
+          entry = try Frame.enter(at: site) { turn.needsForEnd }
           WaitGraph.leave(first)
         } catch {
           deadlock = error
@@ -177,7 +174,7 @@ extension QueueCore {
       guard let refusal = error as? QueueError, !refusal.isDeadlock else {
         stop(error, fileID, line)
       }
-      report(at: Site(fileID, line), refusal)
+      report(at: site, refusal)
       return try await runRefused(fileID, line, body)
     }
     turn.begin(isOwn: false)

@@ -176,7 +176,7 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async -> T
   ) async -> T {
-    await core.run(on: actorOrStop(fileID, line), fileID, line, task)
+    await run(fileID: fileID, line: line, task)
   }
 
   /// Enqueues an operation and waits for its value or error.
@@ -186,7 +186,6 @@ public final class ActorQueue<ActorType: Actor>: WorkQueue, OrderedQueue, Sendab
     fileID: StaticString = #fileID, line: UInt = #line,
     _ task: @escaping @Sendable (isolated ActorType) async throws -> T
   ) async throws -> T {
-    guard let actor else { throw QueueError.noActor }
-    return try await core.run(on: actor, fileID, line, task)
+    try await run(fileID: fileID, line: line, task)
   }
 }
