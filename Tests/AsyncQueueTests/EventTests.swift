@@ -55,6 +55,26 @@ import Testing
     }
   }
 
+  @Test func `events name what has a label, in each form`() async throws {
+    let (fifo, notes, main) = (FIFOQueue(), Notes(), MainActorQueue())
+    let onActor = ActorQueue(of: notes)
+    let events = [fifo.events(), onActor.events(), main.events()]
+    let options = OperationOptions.with { $0.label = "a label" }
+    try await fifo.enqueueTask(options) {}.value
+    try fifo.tryEnqueue(options) {}
+    try await fifo.run(options) {}
+    try onActor.tryEnqueue(options) { _ in }
+    try main.tryEnqueue(options) {}
+    for (events, count) in zip(events, [9, 3, 3]) {
+      var infos: [OperationInfo] = []
+      for await event in events {
+        if let info = event.operation { infos.append(info) }
+        if infos.count == count { break }
+      }
+      for info in infos { #expect(info.label?.hasPrefix("a label, AsyncQueueTests/Event") == true) }
+    }
+  }
+
   @Test func `who reads an event where it is told may use the queue`() async {
     let (queue, seen) = (FIFOQueue(), Gate())
     let cancellable = CancellableQueue(underlyingQueue: queue)

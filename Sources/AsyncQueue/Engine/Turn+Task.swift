@@ -7,16 +7,13 @@ extension QueueCore {
     _ options: OperationOptions, _ fileID: StaticString, _ line: UInt,
     _: Value.Type, makeTask: @escaping (Turn) -> Task<Void, Never>
   ) -> QueuedResult<Value> {
-    var options = options
-    options.label = options.label(at: fileID, line)
     let site = Site(fileID, line)
     let operation = QueuedResult<Value>()
-    let turn = Turn(
-      self, label: options.label, isObstinate: false, for: operation, site: site)
+    let turn = Turn(self, isObstinate: false, for: operation, site: site)
     let status = enqueue(turn, options, makeTask)
     if status != .ok {
       let error = QueueError(status)
-      report(refusalOf: options.label, at: site, error)
+      report(refusalOf: turn.label, at: site, error)
       operation.hasEnded(OperationEnd(refusal: error), nil)
     }
     return operation

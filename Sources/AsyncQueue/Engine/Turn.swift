@@ -4,10 +4,11 @@ import Inturn
 /// one of the engine's slots. Its body runs in its own task, or in its caller's.
 @usableFromInline
 final class Turn: Place, @unchecked Sendable {
-  // Safe to share: see the superclass; `hasOptions`, `retry`, `makeTask` and `isAcceptanceTold` are
-  // written before the turn is enqueued.
+  // Safe to share: see the superclass; `label`, `hasOptions`, `retry`, `makeTask` and
+  // `isAcceptanceTold` are written before the turn is enqueued.
 
-  let label: String?
+  /// Of its task, or of its options, with the line.
+  private(set) nonisolated(unsafe) var label: String?
   /// What the caller was given, if that is more than a task.
   private let operation: QueuedOperation?
   /// Whether its body runs even when it is cancelled, because its form cannot throw.
@@ -56,6 +57,7 @@ final class Turn: Place, @unchecked Sendable {
   /// Enqueues the turn, or returns why the queue refuses it.
   func enqueue(_ options: OperationOptions?) -> Status {
     hasOptions = options != nil
+    if let options { label = options.label(at: site) }
     retry = options?.retry
     isAcceptanceTold = !core.tellsEvents
     guard let after = options.map({ QueuedOperation.handles(for: $0) }) ?? [] else {
@@ -126,7 +128,6 @@ final class Turn: Place, @unchecked Sendable {
   private func withOptions<Result>(
     _ options: OperationOptions?, _ body: (InturnCore.OperationOptions?) -> Result
   ) -> Result {
-    let label = options?.label ?? label
     if options == nil && label == nil { return body(nil) }
     return (options ?? OperationOptions()).withEngineOptions(label: label) { core in
       core.retry = retry?.enginePolicy

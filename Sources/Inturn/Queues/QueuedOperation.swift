@@ -165,17 +165,15 @@ public class QueuedOperation: @unchecked Sendable {
   package func enqueue(
     on queue: QueueEngine, _ options: OperationOptions, _ fileID: StaticString, _ line: UInt
   ) {
-    let label = options.label(at: fileID, line)
     let site = Site(fileID, line)
-    guard
-      let error = enqueue(on: queue.handle, options, label: label, at: site)
-    else { return }
+    let label = options.label(at: site)
+    guard let error = enqueue(on: queue.handle, options, label: label, at: site) else { return }
     Report.refused(queue: queue.label, operation: label, at: site, error)
     hasEnded(OperationEnd(refusal: error), nil)
   }
 
   private func enqueue(
-    on queue: Handle, _ options: OperationOptions, label: String, at site: Site
+    on queue: Handle, _ options: OperationOptions, label: String?, at site: Site
   ) -> QueueError? {
     guard let after = Self.handles(for: options) else {
       hasEnded(.cancelled(.dependency), nil)

@@ -126,7 +126,8 @@ public struct OperationOptions: Sendable {
 
 extension OperationOptions {
   /// The label in events and reports: with the line, or the line alone.
-  package func label(at fileID: StaticString, _ line: UInt) -> String {
-    (label.map { "\($0), " } ?? "") + "\(fileID):\(line)"
+  package func label(at site: Site) -> String? {
+    guard let place = site.text else { return label }
+    return (label.map { "\($0), " } ?? "") + place
   }
 }
