@@ -109,6 +109,30 @@ import Testing
     await eventually("the queue is gone") { core() == nil }
   }
 
+  @Test func `who has an owner that is full does not wait, nor does anybody behind`() async throws {
+    let owner = Owner(capacity: 1)
+    let options = OperationOptions.with { $0.owner = owner }
+    let (first, queue, full) = (FIFOQueue(), FIFOQueue(), FIFOQueue(capacity: 1))
+    first.suspend()
+    let owned = first.enqueueTask(options) {}
+    let refused = Task(executorPreference: InPlaceExecutor()) { try await queue.run(options) {} }
+    #expect(try await queue.run { () async throws in 1 } == 1)
+    try await queue.enqueueWhenRoom {}
+    // The same behind others that wait for room.
+    full.suspend()
+    full.enqueue {}
+    let waiting = Task(executorPreference: InPlaceExecutor()) { try await full.run(options) {} }
+    let behind = Task(executorPreference: InPlaceExecutor()) { try await full.enqueueWhenRoom {} }
+    full.resume()
+    for task in [refused, waiting] {
+      await #expect(throws: QueueError.full) { try await task.value }
+    }
+    try await behind.value
+    first.resume()
+    #expect(await owned.waitForEnd() == .finished)
+    try await queue.run(options) {}
+  }
+
   @Test func `who has given up waiting is not kept while others wait`() async throws {
     let queue = FIFOQueue(capacity: 1)
     queue.suspend()

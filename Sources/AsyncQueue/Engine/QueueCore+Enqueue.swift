@@ -95,7 +95,7 @@ extension QueueCore {
     let turn = Turn(self, isObstinate: isObstinate, site: site)
     switch isRoomAwaited ? .full : turn.enqueue(options) {
     case .ok: break
-    case .full:
+    case .full where !turn.isOwnerFull:
       try await enqueueWhenRoom(turn, options)
       // It may be offered by now, so nobody is waiting any more who would notice the cancellation.
       if !isObstinate && Task.isCancelled { turn.cancelPending() }

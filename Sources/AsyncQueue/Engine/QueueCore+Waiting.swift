@@ -51,7 +51,7 @@ extension QueueCore {
           lock.withLock { roomLine.cancel(waiter) }?.resume(returning: nil)
         }
       }
-    guard let status, status != .full else { throw CancellationError() }
+    guard let status, status != .full || turn.isOwnerFull else { throw CancellationError() }
     if status != .ok { throw QueueError(status) }
   }
 

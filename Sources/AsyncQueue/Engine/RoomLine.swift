@@ -72,7 +72,7 @@ struct RoomLine {
   mutating func settle(
     _ status: Status, of waiter: Waiter
   ) -> UnsafeContinuation<Status?, Never>? {
-    if status == .full && !waiter.isCancelled { return nil }
+    if status == .full && !waiter.isCancelled && !waiter.turn.isOwnerFull { return nil }
     return waiters.removeValue(forKey: waiter.number)?.continuation
   }
 

@@ -4,7 +4,7 @@ import Inturn
 /// one of the engine's slots. Its body runs in its own task, or in its caller's.
 @usableFromInline
 final class Turn: Place, @unchecked Sendable {
-  // Safe to share: see the superclass; `label`, `hasOptions`, `retry`, `makeTask` and
+  // Safe to share: see the superclass; `label`, `hasOptions`, `retry`, `makeTask`, `isOwnerFull` and
   // `isAcceptanceTold` are written before the turn is enqueued.
 
   /// Of its task, or of its options, with the line.
@@ -16,6 +16,9 @@ final class Turn: Place, @unchecked Sendable {
   /// Whether it has options, and so may be cut off while it runs.
   private nonisolated(unsafe) var hasOptions = false
   private nonisolated(unsafe) var retry: Retry?
+  /// Whether it is refused as full because its owner is, for which it does not wait. Written by whoever
+  /// tries to enqueue it, one after the other.
+  private(set) nonisolated(unsafe) var isOwnerFull = false
   /// Creates the task of a further attempt, if there may be one. Protected by `lock` once the
   /// operation is ending.
   nonisolated(unsafe) var makeTask: ((Turn) -> Task<Void, Never>)?
@@ -75,6 +78,7 @@ final class Turn: Place, @unchecked Sendable {
           isObstinate: isObstinate, wantsHandle: !isObstinate)
       }
     }
+    isOwnerFull = status == .full && handle.bits != 0
     if status != .ok {
       context.release()
       // The end callback's reference.

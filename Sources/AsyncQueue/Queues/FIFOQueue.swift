@@ -202,8 +202,9 @@ public final class FIFOQueue: WorkQueue, OrderedQueue, Sendable {
   /// The task is the caller's, so it is not cancelled when the body runs too long. So is the value:
   /// an operation that joins this one ends as it does, but without a value.
   ///
-  /// - Throws: As ``run(isolation:fileID:line:_:)``; also `QueueError.ended` when a deadline has
-  ///   ended the operation: once the body has returned, if it had begun.
+  /// - Throws: As ``run(isolation:fileID:line:_:)``; also `QueueError.full` or `QueueError.ownerGone`
+  ///   when its owner refuses it, and `QueueError.ended` when a deadline has ended the operation: once
+  ///   the body has returned, if it had begun.
   public func run<Value>(
     _ options: OperationOptions, isolation: isolated (any Actor)? = #isolation,
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () async throws -> Value

@@ -50,7 +50,8 @@ extension UnsafeMutablePointer<Lane> {
     }
   }
 
-  /// Adds an operation with options, or one whose handle the caller wants.
+  /// Adds an operation with options, or one whose handle the caller wants. When its owner refuses it,
+  /// the handle is the owner's.
   @_optimize(speed)
   func enqueue(
     generation: UInt32, options: UnsafePointer<OperationOptions>?, work: Work,
@@ -99,7 +100,11 @@ extension UnsafeMutablePointer<Lane> {
     var outbox = Outbox()
     var status = admitLocked(generation)
     if status == .ok, let plan, !canHonourLocked(plan) { status = .unsupported }
-    if status == .ok { status = enterGroupsLocked(slot) }
+    var refusing = Handle(bits: 0)
+    if status == .ok {
+      status = enterGroupsLocked(slot)
+      if status != .ok, let owner = options?.pointee.owner { refusing = owner.handle }
+    }
     if status == .ok && !settleInLocked(slot, &outbox) {
       leaveGroupsLocked(slot)
       status = .noMemory
@@ -107,7 +112,7 @@ extension UnsafeMutablePointer<Lane> {
     if status != .ok {
       pointee.lock.unlock()
       slot.discard(references)
-      return (status, Handle(bits: 0))
+      return (status, refusing)
     }
     if isRecordedLocked { traceEnqueuedLocked(slot) }
     // A reference for `link`.
