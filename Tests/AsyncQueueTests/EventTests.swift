@@ -78,6 +78,8 @@ import Testing
   @Test func `who reads an event where it is told may use the queue`() async {
     let (queue, seen) = (FIFOQueue(), Gate())
     let cancellable = CancellableQueue(underlyingQueue: queue)
+    // Or its body may have run before the cancel reaches the task, which is just being created.
+    queue.suspend()
     let events = queue.events()
     let reader = Task(executorPreference: InPlaceExecutor()) {
       for await event in events {
@@ -88,6 +90,7 @@ import Testing
     let task = Task(on: cancellable) { () async throws in }
     await #expect(throws: CancellationError.self) { try await task.value }
     await seen.wait(for: "the end to be told")
+    queue.resume()
     reader.cancel()
   }
 

@@ -5,6 +5,7 @@ struct ObjectSlab<Object: AnyObject>: ~Copyable {
   private let kind: HandleKind
   private let slots: Slab<ObjectSlot>
 
+  @inline(never)
   init(_ kind: HandleKind, above floor: UInt32 = 0, _ directories: SlabDirectories) {
     self.kind = kind
     slots = Slab(above: floor, directories)

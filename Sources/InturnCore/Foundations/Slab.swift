@@ -217,7 +217,7 @@ final class SlabDirectories {
 
   fileprivate func next() -> UnsafeMutablePointer<Atomic<UInt>> {
     rest -= 1
-    precondition(rest >= 0, "there is memory for fewer slabs")
+    assert(rest >= 0)
     return memory + rest * Self.size
   }
 

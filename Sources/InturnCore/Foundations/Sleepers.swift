@@ -47,6 +47,7 @@ final class Sleepers: @unchecked Sendable {
 extension WakeWord {
   /// The same as `wait`, until the process exits at the latest. Only for words that count: that
   /// changes them.
+  @inline(never)
   func waitUntilExit(while value: UInt32, timeoutNanoseconds: Int64 = -1) {
     let sleepers = Engine.current.pointee.sleepers
     var place = Sleepers.Place(word: self)

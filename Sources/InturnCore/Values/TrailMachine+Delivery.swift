@@ -133,7 +133,7 @@ extension TrailMachine {
   ///
   /// Looks at a piece of the places at a time, so that nobody waits for all of them. Nil when so far
   /// it holds: the bound has moved on to the next piece.
-  @inlinable
+  @inlinable @inline(never)
   package func hasTold(_ number: UInt64, from bound: inout UInt64) -> Bool? {
     if isDelivering ? delivered <= number : !waiting.isEmpty { return false }
     var index = places.index(from: bound)
