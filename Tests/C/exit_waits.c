@@ -92,8 +92,8 @@ static void leave_while_another(void (*wait)(void)) {
   CHECK_OK(inturn_queue_enqueue_batch(queue, NULL, &item, 1, &batch));
   CHECK_OK(inturn_value_create(NULL, &first, &value));
   observing.queue = queue;
-  CHECK_OK(inturn_value_observe(value, &observing, ignore_change, NULL, NULL,
-                                NULL));
+  CHECK_OK(
+      inturn_value_observe(value, &observing, ignore_change, NULL, NULL, NULL));
   CHECK_OK(inturn_value_set_integer(value, 2));
   thread_start(&waiting, begin_to, &wait);
   GATE_WAIT(&begun, 1);
