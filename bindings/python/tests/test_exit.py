@@ -156,7 +156,11 @@ TIMES = int(os.environ.get("INTURN_TEST_EXITS", "100"))
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_exit_neither_hangs_nor_crashes_nor_calls_anything(name: str) -> None:
+def test_exit_neither_hangs_nor_crashes_nor_calls_anything(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # On a busy machine, a test's limit may pass before the interpreter has ended.
+    monkeypatch.setenv("INTURN_STALL", "off")
     expected = "FAILED\n" if name == "exit inside" else ""
 
     def run(number: int) -> None:
