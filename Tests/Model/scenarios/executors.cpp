@@ -469,16 +469,6 @@ SCENARIO(a_wake_callback_is_replaced) {
   CHECK(first[1] == 1 && second[1] == 1);
 }
 
-SCENARIO(run_meets_stop) {
-  inturn_executor executor;
-  expect("executor_create", inturn_executor_create(nullptr, &executor),
-         {INTURN_OK});
-  together(
-      {[&] { expect("run", inturn_executor_run(executor), {INTURN_OK}); },
-       [&] { expect("stop", inturn_executor_stop(executor), {INTURN_OK}); }});
-  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
-}
-
 SCENARIO(no_thread_can_be_started_for_a_while) {
   Pool pool(1);
   Queue a(INTURN_QUEUE_FIFO, pool.executor);
