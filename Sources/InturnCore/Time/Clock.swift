@@ -39,6 +39,8 @@ package final class Clock: @unchecked Sendable {
   @exclusivity(unchecked) var users = 0
   /// Whether its creator needs it no more; protected by the same lock.
   @exclusivity(unchecked) var isReleased = false
+  /// The thread that advances a manual clock; otherwise 0.
+  @exclusivity(unchecked) private var advancer: UInt = 0
 
   package init(isManual: Bool) {
     self.isManual = isManual
@@ -96,18 +98,34 @@ package final class Clock: @unchecked Sendable {
   /// Advances a manual clock. When this returns, timers due by then have fired, on this thread or
   /// the system clock's. False when it would pass the end of time.
   package func advance(by nanoseconds: Int64) -> Bool {
-    lock.lock()
+    let thread = inturn_system_thread()
+    // By a host's waker, which is all of the user's that firing calls.
+    let isNested = lock.withLock { advancer == thread || lateThread == thread }
+    // One thread at a time: another would return while this one still fires a timer of its way. Safe
+    // to wait, here and below, as no lock is held.
+    wait { advancer == 0 || isNested }
+    if !isNested { advancer = thread }
     let (target, overflow) = advancedTo.addingReportingOverflow(nanoseconds)
     if !overflow { advancedTo = target }
     lock.unlock()
-    if overflow { return false }
-    fireDue(upTo: target)
-    // Safe to wait: no lock is held here, and firing calls no user code but a host's waker.
-    var backoff = Backoff()
-    while lock.withLock({ lateThread != 0 && lateThread != inturn_system_thread() }) {
-      backoff.pause()
+    if !overflow {
+      fireDue(upTo: target)
+      wait { lateThread == 0 || lateThread == thread }
+      lock.unlock()
     }
-    return true
+    if !isNested { lock.withLock { advancer = 0 } }
+    return !overflow
+  }
+
+  /// Returns with the lock once the condition holds under it.
+  private func wait(until condition: () -> Bool) {
+    var backoff = Backoff()
+    lock.lock()
+    while !condition() {
+      lock.unlock()
+      backoff.pause()
+      lock.lock()
+    }
   }
 
   /// Fires timers that were armed on a manual clock after it had passed their moments. Called on

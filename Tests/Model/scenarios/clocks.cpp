@@ -37,6 +37,28 @@ SCENARIO(advancing_a_clock_meets_finish) {
             }});
 }
 
+// Whichever thread hands over what falls due, it has been when either returns.
+SCENARIO(two_threads_advance_a_clock) {
+  ManualClock clock;
+  Queue queue = clock.queue(INTURN_QUEUE_FIFO);
+  queue.suspend();
+  auto due = [](int64_t after) {
+    With limited = with([=](auto &o) { o.max_wait_ns = after; });
+    limited.hasDeadline = true;
+    return limited;
+  };
+  Operation &x = queue.add("x", finishes, due(10));
+  Operation &y = queue.add("y", finishes, due(20));
+  auto advance = [&] {
+    clock.advance(10);
+    expect("wait of x", inturn_operation_wait(x.handle, 0, nullptr),
+           {INTURN_OK});
+  };
+  together({advance, advance});
+  expect("wait of y", inturn_operation_wait(y.handle, 0, nullptr), {INTURN_OK});
+  queue.resume();
+}
+
 // A deadline counts from a beginning that nobody sees earlier.
 SCENARIO(a_deadline_counts_once_the_work_is_called) {
   ManualClock clock;
