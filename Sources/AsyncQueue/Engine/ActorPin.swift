@@ -85,9 +85,7 @@ final class ActorPin<ActorType: Actor>: AnyActorPin, @unchecked Sendable {
     // The session releases the actor when it ends.
     session.core.interests.bitwiseAnd(~QueueCore.Interest.pin, ordering: .relaxed)
     session.adopt(
-      Task.detached(priority: session.taskPriority) {
-        await session.run(on: actor, of: LaneDrainer(turn))
-      })
+      Task.detached(priority: session.taskPriority) { await session.runJobs(on: actor, turn) })
     return true
   }
 

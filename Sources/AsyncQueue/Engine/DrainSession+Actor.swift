@@ -9,7 +9,15 @@ import Inturn
 /// task only if it suspends, and the next one begins when it does.
 extension DrainSession {
   /// Runs the session from its start.
-  func run<ActorType: Actor>(on actor: isolated ActorType, of drainer: LaneDrainer) async {
+  func runJobs<ActorType: Actor>(
+    on actor: isolated ActorType, _ turn: OutsideExecutor.Turn
+  ) async {
+    await runJobsInFrame(on: actor, of: LaneDrainer(turn))
+  }
+
+  private func runJobsInFrame<ActorType: Actor>(
+    on actor: isolated ActorType, of drainer: LaneDrainer
+  ) async {
     _ = await Frame.bind(.init(of: core.queue), isolation: actor) {
       await runJobs(on: actor, of: drainer)
     }
@@ -89,6 +97,6 @@ extension DrainSession {
       session.state = .displaced
       drainer.plainReturned()
     }
-    await run(on: actor, of: drainer)
+    await runJobsInFrame(on: actor, of: drainer)
   }
 }
