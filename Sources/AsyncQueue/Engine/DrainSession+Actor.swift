@@ -8,7 +8,8 @@ import Inturn
 /// operation; the suspended operation keeps the session's task for itself. So an operation costs a
 /// task only if it suspends, and the next one begins when it does.
 extension DrainSession {
-  /// Runs the session from its start.
+  /// Runs the session from its start. Its turn counts as taken once the actor lets it in: until then,
+  /// reports say that its tasks have not come to the actor.
   func runJobs<ActorType: Actor>(
     on actor: isolated ActorType, _ turn: OutsideExecutor.Turn
   ) async {

@@ -13,10 +13,9 @@ package struct Backlog<Element> {
     @exclusivity(unchecked) @usableFromInline final var taken = 0
     @exclusivity(unchecked) @usableFromInline final var next: Piece?
 
-    @inlinable
+    @usableFromInline
     init() {}
 
-    @inlinable
     deinit {
       // One by one: each would otherwise be released from within the one before.
       while let piece = next {
