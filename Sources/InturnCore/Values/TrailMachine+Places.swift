@@ -79,6 +79,7 @@ extension TrailMachine {
 
   /// Observations that will be told nothing more.
   @usableFromInline
+  @frozen
   package struct Swept {
     /// These have ended and belong to the caller.
     @usableFromInline package var gone: [Place] = []
