@@ -53,6 +53,9 @@ package struct TrailPlaces<Value>: BidirectionalCollection {
   }
 
   @inlinable
+  package var isEmpty: Bool { pieces.isEmpty }
+
+  @inlinable
   var hasOne: Bool { pieces.count == 1 && pieces[0].count == 1 }
 
   @inlinable
