@@ -35,6 +35,7 @@ void inturn_system_spin(int64_t nanoseconds) {
 void inturn_system_object_barrier(void) {}
 
 void inturn_system_stay_loaded(void) {
+  // The shared library is: with -z nodelete.
 #ifndef INTURN_IS_LINKED_TO_STAY
   static const char anchor; // an address in this library
   Dl_info info;

@@ -16,7 +16,6 @@
 #include "growth.hpp"
 #include PEER_HEADER
 
-#include <cmath>
 #include <string>
 
 using bench::Meter;
@@ -441,21 +440,6 @@ double measure(const Case &which, std::size_t size, double &best) {
   return total;
 }
 
-/* The slope of the line with the least error, through logarithms. */
-double slope(const std::vector<std::size_t> &sizes,
-             const std::vector<double> &times) {
-  double x = 0, y = 0, xx = 0, xy = 0;
-  for (std::size_t i = 0; i < sizes.size(); i++) {
-    x += std::log(sizes[i]) / sizes.size();
-    y += std::log(times[i]) / sizes.size();
-  }
-  for (std::size_t i = 0; i < sizes.size(); i++) {
-    xx += (std::log(sizes[i]) - x) * (std::log(sizes[i]) - x);
-    xy += (std::log(sizes[i]) - x) * (std::log(times[i]) - y);
-  }
-  return xx > 0 ? xy / xx : 0;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
@@ -484,7 +468,7 @@ int main(int argc, char **argv) {
     }
     /* What else the machine does costs time at one size and not at another;
        a cost that grows does so however often it is measured. */
-    for (int again = 0; again < 5 && slope(sizes, bests) > most_exponent;
+    for (int again = 0; again < 5 && bench::slope(sizes, bests) > most_exponent;
          again++)
       for (std::size_t i = 0; i < sizes.size(); i++)
         measure(which, sizes[i], bests[i]);
@@ -493,7 +477,7 @@ int main(int argc, char **argv) {
           (std::string(which.name) + "_ns_" + std::to_string(sizes[i])).c_str(),
           bests[i]);
     std::size_t largest = sizes.back();
-    judge(which, "_exponent", slope(sizes, bests), most_exponent);
+    judge(which, "_exponent", bench::slope(sizes, bests), most_exponent);
     std::vector<double> waits_us;
     for (std::size_t round = 0; round < watched_rounds; round++) {
       Meter meter{true};

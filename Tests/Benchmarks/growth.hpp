@@ -1,6 +1,6 @@
 /*
- * growth.hpp - how growth.cpp measures: the processor time of a thread, and how
- * long it keeps others out of a queue or a value.
+ * growth.hpp - how growth.cpp measures: the processor time of a thread, how
+ * long it keeps others out of a queue or a value, and how a cost grows.
  *
  * SPDX-License-Identifier: MIT
  */
@@ -12,11 +12,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <memory>
 #include <pthread.h>
 #include <sys/resource.h>
 #include <thread>
 #include <time.h>
+#include <vector>
 
 namespace bench {
 
@@ -110,5 +112,20 @@ private:
       wait_ns = std::max(wait_ns, watch->end());
   }
 };
+
+/* The slope of the line with the least error, through logarithms. */
+inline double slope(const std::vector<std::size_t> &sizes,
+                    const std::vector<double> &times) {
+  double x = 0, y = 0, xx = 0, xy = 0;
+  for (std::size_t i = 0; i < sizes.size(); i++) {
+    x += std::log(sizes[i]) / sizes.size();
+    y += std::log(times[i]) / sizes.size();
+  }
+  for (std::size_t i = 0; i < sizes.size(); i++) {
+    xx += (std::log(sizes[i]) - x) * (std::log(sizes[i]) - x);
+    xy += (std::log(sizes[i]) - x) * (std::log(times[i]) - y);
+  }
+  return xx > 0 ? xy / xx : 0;
+}
 
 } // namespace bench

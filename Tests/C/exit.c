@@ -7,9 +7,9 @@
  */
 #include "fixture.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { CODE = 7, MANY = 5000 };
@@ -43,6 +43,7 @@ static void leave_with_work_in_its_call(void) {
 }
 
 static gate worked = GATE_INIT;
+static gate leaving = GATE_INIT;
 
 static void leave_with_work_that_waits_for_its_finish(void) {
   queue = pool_queue_create(INTURN_QUEUE_ACTOR, NULL);
@@ -362,24 +363,25 @@ static void leave_with_a_destruction_after_the_librarys_exit(void) {
   leave();
 }
 
-static void pause_for(long milliseconds) {
-  const struct timespec time = {0, milliseconds * 1000000};
-  CHECK_INT(nanosleep(&time, NULL), 0);
-}
-
-/* The calls that were under way have returned after the first pause. In the
-   second one a pool notices that its threads have gone. */
+/* A pool notices meanwhile that its threads have gone. Each may call one more.
+ */
 static void expect_no_new_work(void) {
-  pause_for(5);
+  enum { THREADS = 100, LOOK_NS = 50000000 };
+  int64_t begin, now;
   long count = gate_count(&worked);
-  pause_for(40);
-  if (gate_count(&worked) != count)
-    _exit(CODE + 1);
+  gate_pass(&leaving);
+  CHECK_OK(inturn_clock_now((inturn_clock){0}, &begin));
+  do {
+    if (gate_count(&worked) > count + THREADS)
+      _exit(CODE + 1);
+    sched_yield();
+    CHECK_OK(inturn_clock_now((inturn_clock){0}, &now));
+  } while (now - begin < LOOK_NS);
 }
 
-static void count_and_linger(void *context, inturn_token token) {
+static void count_and_stay(void *context, inturn_token token) {
   gate_pass(&worked);
-  pause_for(1);
+  GATE_WAIT(&leaving, 1);
   just_finish(context, token);
 }
 
@@ -387,7 +389,7 @@ static void leave_with_many_queues_busy(void) {
   CHECK_INT(atexit(expect_no_new_work), 0);
   for (int i = 0; i < MANY; i++)
     CHECK_OK(inturn_queue_enqueue(pool_queue_create(INTURN_QUEUE_FIFO, NULL),
-                                  count_and_linger, NULL, NULL, NULL));
+                                  count_and_stay, NULL, NULL, NULL));
   GATE_WAIT(&worked, 2);
   leave();
 }

@@ -191,6 +191,7 @@ extension TrailMachine {
 }
 
 extension TrailMachine.Place {
+  /// Puts an entry into the mailbox, as the manner says. Returns the step that follows, if there is one.
   @inlinable
   mutating func receive(
     _ entry: TrailMachine.Entry, _ spent: inout Backlog<TrailMachine.Entry>.Piece?
@@ -224,6 +225,7 @@ extension TrailMachine.Place {
     return step
   }
 
+  /// Begins a call with the next entry in the mailbox. Nil when there is none, or a call is under way.
   @inlinable
   mutating func beginRun(
     _ spent: inout Backlog<TrailMachine.Entry>.Piece?

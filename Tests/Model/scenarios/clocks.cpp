@@ -59,6 +59,33 @@ SCENARIO(two_threads_advance_a_clock) {
   queue.resume();
 }
 
+// What is due is handed to an executor, whose waker is called meanwhile.
+SCENARIO(a_clock_is_advanced_by_whom_it_wakes) {
+  ManualClock clock;
+  inturn_executor_options options = INTURN_EXECUTOR_OPTIONS_INIT;
+  options.wake = [](void *clock) {
+    static_cast<ManualClock *>(clock)->advance(1);
+  };
+  options.wake_context = &clock;
+  inturn_executor executor;
+  expect("executor_create", inturn_executor_create(&options, &executor),
+         {INTURN_OK});
+  {
+    Queue queue(INTURN_QUEUE_FIFO, executor,
+                [&](auto &o) { o.clock = clock.handle; });
+    queue.suspend();
+    With limited = with([](auto &o) { o.max_wait_ns = 10; });
+    limited.hasDeadline = limited.onEnd = true;
+    queue.add("x", finishes, limited);
+    together({[&] { clock.advance(10); }, [&] { clock.advance(10); }});
+    queue.resume();
+    inturn_executor_drain(executor, 0, nullptr);
+    queue.destroy();
+  }
+  inturn_executor_drain(executor, 0, nullptr);
+  expect("executor_destroy", inturn_executor_destroy(executor), {INTURN_OK});
+}
+
 // A deadline counts from a beginning that nobody sees earlier.
 SCENARIO(a_deadline_counts_once_the_work_is_called) {
   ManualClock clock;
